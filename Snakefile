@@ -22,8 +22,12 @@ include: "workflow/rules/decoding.smk"  #      decode, time and score every syst
 include: "workflow/rules/gap.smk"  #           what separates students from their teacher
 include: "workflow/rules/first.smk"  #         a first front of what is trained first, replaced by the report's
 include: "workflow/rules/maps.smk"  #          vocabulary maps of many knobs
-include: "workflow/rules/speed.smk"  #         ablations of the optimisations, end to end, workers against threads
-include: "workflow/rules/search.smk"  #        beams, batches, components, the pipeline: figures of the papers
+include: "workflow/rules/speed.smk"  #         the target `speed`: parts of the native engine, all architectures
+include: "papers/wngt2020/rules.smk"  #        speed: a ladder of optimisations, end to end, workers against threads
+include: "papers/devlin2017/rules.smk"  #      speed: what a recurrent decoder need not compute
+include: "workflow/rules/search.smk"  #        the target `search`
+include: "papers/wnmt2018/rules.smk"  #        search: time by components, beams and batches
+include: "papers/fastseq2021/rules.smk"  #     search: the pipeline, n-gram blocking, the encoder's cache
 include: "workflow/rules/report.smk"  #        tables, pictures, samples, pages
 
 

@@ -20,7 +20,8 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 PUBLIC = (
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "Snakefile", "Makefile"),
-    *("docs", "engine", "results/reference", "benchmarks", "configs", "notebooks", "src", "tests", "workflow"),
+    *("docs", "engine", "results/reference", "benchmarks", "configs", "notebooks", "papers"),
+    *("src", "tests", "workflow"),
 )
 MADE, KEPT = Path("build/pages"), Path("results/reference")
 NAMED = re.compile(r"(?<![\[`])`([\w./-]+)`(?![\]`])")

@@ -19,11 +19,11 @@ from report import measurements as tables
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")]
-PAGES += sorted((ROOT / "docs").rglob("*.md"))
+PAGES += sorted(path for folder in ("docs", "papers") for path in (ROOT / folder).rglob("*.md"))
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 # Names of the reader's own files, or of those that a run makes.
 PLACEHOLDER = re.compile(r"[<{*]|/X\.yaml|configs/(mine\.yaml|en-(cs|es)\.)")
-FOLDERS = "src|workflow|configs|benchmarks|docs|tests|notebooks|profiles|results/reference"
+FOLDERS = "src|papers|workflow|configs|benchmarks|docs|tests|notebooks|profiles|results/reference"
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -122,7 +122,9 @@ def test_every_command_and_its_options_exist(page):
 @cache
 def options():
     """The options of all commands."""
-    return {"--help"}.union(*(matches(path, r'"(--[a-z-]+)"') for path in (ROOT / "src").rglob("*.py")))
+    return {"--help"}.union(
+        *(matches(path, r'"(--[a-z-]+)"') for folder in ("src", "papers") for path in (ROOT / folder).rglob("*.py"))
+    )
 
 
 @pages

@@ -7,10 +7,10 @@ from reports import REFERENCE
 from common.errors import UserError
 from common.files import read_json, typed, write_json
 from formats.counts import Cleaned
-from formats.experiments import Components
 from formats.gap import Gap
 from formats.learning import Learned, Learning
 from formats.rounding import Quantization
+from papers.wnmt2018.documents import Components
 from report.samples import Samples
 from report.scale_plan import NodePlan
 

@@ -6,8 +6,8 @@ from measured import measured
 
 from common.errors import UserError
 from formats.shape import registry, shape
-from report import cost_effectiveness
-from report.cost_effectiveness import FAMILIES, LINES, MARKERS, points
+from papers.marian2018 import figures_report
+from papers.marian2018.figures_report import FAMILIES, LINES, MARKERS, points
 from report.published import published
 
 
@@ -73,12 +73,12 @@ def test_bars_go_from_the_slowest_run_to_the_fastest():
 @pytest.fixture
 def without_numbers(monkeypatch):
     """Numbers beside points take seconds, and have tests of their own."""
-    monkeypatch.setattr(cost_effectiveness.labels, "write", lambda *_: None)
+    monkeypatch.setattr(figures_report.labels, "write", lambda *_: None)
 
 
 @pytest.mark.usefixtures("without_numbers")
 @pytest.mark.parametrize(
-    ("draw", "scale"), [(cost_effectiveness.draw_figure1, "log"), (cost_effectiveness.draw_figure2, "linear")]
+    ("draw", "scale"), [(figures_report.draw_figure1, "log"), (figures_report.draw_figure2, "linear")]
 )
 @pytest.mark.slow
 def test_pictures_connect_families_and_say_whose_bleu_it_is(draw, scale):
@@ -104,4 +104,4 @@ def test_pictures_connect_families_and_say_whose_bleu_it_is(draw, scale):
 
 def test_records_of_other_systems_are_refused():
     with pytest.raises(UserError, match="no record is of a system of Junczys-Dowmunt"):
-        cost_effectiveness.draw_figure1([timed("wngt2020-base", 1.0)])
+        figures_report.draw_figure1([timed("wngt2020-base", 1.0)])

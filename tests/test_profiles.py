@@ -18,7 +18,10 @@ def test_the_profiles_have_no_key_in_common():
 
 def test_jobs_that_time_something_have_the_cores_of_a_node():
     """Snakemake cuts ALL_CORES down to --cores, which a cluster does not have."""
-    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "workflow/rules").glob("*.smk"))
+    paths = (
+        path for folder in ("workflow/rules", "papers") for path in sorted((ROOT / folder).rglob("*.smk"), reverse=True)
+    )
+    text = "".join(path.read_text(encoding="utf-8") for path in paths)
     rules = re.split(r"^(?=(?:use )?rule )", text, flags=re.MULTILINE)[1:]
     alone = {re.match(r"rule (\w+):", rule)[1] for rule in rules if "threads: ALL_CORES" in rule}
     alone |= {name for base, name in re.findall(r"^use rule (\w+) as (\w+) with:", text, re.MULTILINE) if base in alone}

@@ -16,6 +16,7 @@ from report.__main__ import TABLES
 from report.registry import SUBJECTS, files
 
 FOLDER = Path(report.__file__).parent
+OF_PAPERS = sorted(FOLDER.parents[1].glob("papers/*/*_report.py"))
 LEARNING = {
     "system": "a|b",
     "role": "teacher",
@@ -39,15 +40,16 @@ def imported(path):
         yield from (name.partition(".")[0] for name in names)
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*sorted(FOLDER.glob("*.py")), *OF_PAPERS], ids=lambda path: path.stem)
 def test_a_report_knows_only_what_is_on_disk(path):
     packages = {folder.name for folder in FOLDER.parent.iterdir() if folder.is_dir()}
-    assert packages & set(imported(path)) <= {"common", "findings", "formats", "report"}
+    assert packages & set(imported(path)) <= {"common", "findings", "formats", "papers", "report"}
 
 
 def test_every_function_that_makes_a_table_or_a_picture_has_a_line_in_the_registry():
     names = {path.stem for path in FOLDER.glob("*.py")} - {"__main__", "markup"}
-    modules = {f"report.{name}": vars(importlib.import_module(f"report.{name}")) for name in names}
+    names = [*(f"report.{name}" for name in names), *(f"papers.{path.parent.name}.{path.stem}" for path in OF_PAPERS)]
+    modules = {name: vars(importlib.import_module(name)) for name in names}
     making = {
         (name, key)
         for name, own in modules.items()

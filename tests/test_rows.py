@@ -11,8 +11,8 @@ from common.errors import UserError
 from common.files import read_json, write_json
 from formats import measurement
 from formats.shape import registry, shape
-from report import pages, papers, rows
-from report.papers import TOLERANCES
+from report import claims, pages, rows
+from report.claims import TOLERANCES
 from report.rows import Run
 
 ROOT = Path(__file__).parents[1]
@@ -40,22 +40,22 @@ def of(made, row, quantity, source="Table 4"):
 
 
 def test_the_data_has_every_row_of_the_tables():
-    found = papers.read()
+    found = claims.read()
     counted = {}
     for printed in found:
         counted.setdefault((printed.paper, printed.table), set()).add(printed.row)
     lengths = {place: len(of_table) for place, of_table in counted.items()}
     assert lengths == {
-        ("marian-2018", "2"): 8, ("marian-2018", "3"): 22, ("marian-2018", "4"): 16, ("opennmt-2018", "3"): 10,
-        ("opennmt-2018", "1"): 3, ("opennmt-2018", "Figure 2"): 5, ("opennmt-2018", "text"): 11,
-        ("marian-2018", "text"): 2,
-        ("devlin-2017", "text"): 11,
-        ("opennmt-2020", "1"): 2, ("opennmt-2020", "3"): 4, ("opennmt-2020", "4"): 3, ("opennmt-2020", "5"): 6,
-        ("opennmt-2020", "6"): 20, ("opennmt-2020", "text"): 5,
-        ("fastseq-2021", "1"): 14, ("fastseq-2021", "2"): 6, ("fastseq-2021", "3"): 3, ("fastseq-2021", "4"): 12,
-        ("fastseq-2021", "Figure 1"): 5,
+        ("marian2018", "2"): 8, ("marian2018", "3"): 22, ("marian2018", "4"): 16, ("wnmt2018", "3"): 10,
+        ("wnmt2018", "1"): 3, ("wnmt2018", "Figure 2"): 5, ("wnmt2018", "text"): 11,
+        ("marian2018", "text"): 2,
+        ("devlin2017", "text"): 11,
+        ("wngt2020", "1"): 2, ("wngt2020", "3"): 4, ("wngt2020", "4"): 3, ("wngt2020", "5"): 6,
+        ("wngt2020", "6"): 20, ("wngt2020", "text"): 5,
+        ("fastseq2021", "1"): 14, ("fastseq2021", "2"): 6, ("fastseq2021", "3"): 3, ("fastseq2021", "4"): 12,
+        ("fastseq2021", "Figure 1"): 5,
     }  # fmt: skip
-    places = [(paper, *claim.place) for paper in papers.papers() for claim in rows.claims(paper)]
+    places = [(paper, *claim.place) for paper in claims.NAMES for claim in rows.numbers(paper)]
     assert len(set(places)) == len(places)
     assert all(each.reason or not each.engine or each.shape for each in found)
     assert {each.shape for each in found} - {""} <= {*registry()}
@@ -67,7 +67,7 @@ def test_a_number_stands_beside_the_measurement_of_its_shape_and_configuration()
     ablated = measured(**RUN | {"remove_finished": False, "source_words_per_second": 9999.0})
     other = measured(**RUN | {"compute_type": "int8", "source_words_per_second": 2.0})
     slower = measured(**RUN | {"sorting": False, "rung": "unsorted", "source_words_per_second": 3.0})
-    made = rows.rows("marian-2018", [run(disturbed, ablated, other, slower, measured(**RUN))])
+    made = rows.rows("marian2018", [run(disturbed, ablated, other, slower, measured(**RUN))])
     seconds = of(made, "(10i) Transformer-base-int16", "seconds")
     assert seconds["ours"] == pytest.approx(100) and seconds["verdict"] == "not comparable"  # 62,954 tokens
     assert seconds["reason"].startswith("for 62,954 tokens; random weights, 1,000 sentences of flickr; another machine")
@@ -88,8 +88,8 @@ def test_seconds_are_scaled_to_the_tokens_of_the_papers_test_set_but_loading_is_
     tiny = RUN | {"shape": str(shape(registry()["wnmt2018-rnn-tiny"])), "test_set": "newstest2014"}
     base = {"shape": str(shape(registry()["wngt2020-base"])), "engine": "ctranslate2", "compute_type": "int8"}
     base |= {"batch_tokens": 512, "load_seconds": 7.0}
-    of_tiny = rows.rows("opennmt-2018", [run(measured(**tiny))])
-    of_base = rows.rows("opennmt-2020", [run(measured(**RUN | base))])
+    of_tiny = rows.rows("wnmt2018", [run(measured(**tiny))])
+    of_base = rows.rows("wngt2020", [run(measured(**RUN | base))])
     row = "(10) distilled RNN Tiny-opt", "(5) Optimized (single-core CPU), Base"
     found = [each for each in of_tiny + of_base if each["row"] in row and each["test_set"] == test_set]
     found = {each["quantity"]: each["ours"] for each in found if each["unit"] == "s"}
@@ -101,12 +101,12 @@ def test_seconds_are_scaled_to_the_tokens_of_the_papers_test_set_but_loading_is_
 
 def test_records_whose_tokens_were_not_counted_are_refused():
     with pytest.raises(UserError, match="has no source_tokens_moses, which older versions did not count"):
-        rows.rows("marian-2018", [run(measured(**RUN | {"source_tokens_moses": None}))])
+        rows.rows("marian2018", [run(measured(**RUN | {"source_tokens_moses": None}))])
 
 
 def test_one_timing_has_one_name_in_all_rows():
     records = [with_runs(40.0, compute_type="float32"), with_runs(20.0), with_runs(10.0, compute_type="int8")]
-    made = rows.rows("marian-2018", [Run("snakemake speed", records, "x.json")])
+    made = rows.rows("marian2018", [Run("snakemake speed", records, "x.json")])
     found = {(each["row"], each["quantity"]): each["timings"] for each in made if each["ours"] and each["cpu"]}
     assert found["(10i) Transformer-base-int16", "seconds"] == ["x.json 1"]
     assert found["(10i) Transformer-base-int16", "times faster than (10)"] == ["x.json 1", "x.json 0"]
@@ -116,7 +116,7 @@ def test_one_timing_has_one_name_in_all_rows():
 def test_a_rung_of_a_ladder_fills_a_row_that_no_other_record_has():
     tiny = {"shape": str(shape(registry()["wnmt2018-rnn-tiny"])), "rung": "16 bits", "map_per_sentence": False}
     without, of_the_batch = (measured(**RUN | tiny | {"vocabulary_map": on}) for on in (False, True))
-    made = rows.rows("opennmt-2018", [run(without, of_the_batch)])
+    made = rows.rows("wnmt2018", [run(without, of_the_batch)])
     found = [each["row"] for each in made if each["ours"] and each["quantity"] == "seconds"]
     assert found == ["(8) distilled RNN Tiny, quantize runtime"] * 2  # on newstest2014 and newstest2015
 
@@ -133,7 +133,7 @@ def test_only_onemkl_packs_matrices(library, packed, row):
     of = {"shape": str(shape(registry()["wngt2020-base"])), "engine": "ctranslate2", "compute_type": "int8"}
     of |= {"vocabulary_map": False, "overlap": False, "library": library, "packed": packed, "target_tokens": 9}
     of |= {"batch_tokens": 512}
-    made = rows.rows("opennmt-2020", [run(measured(**RUN | of))])
+    made = rows.rows("wngt2020", [run(measured(**RUN | of))])
     assert [each["row"] for each in made if each["ours"] and each["unit"] == "tokens/s"] == [row]
 
 
@@ -146,17 +146,17 @@ def with_runs(*seconds, **values):
 def test_a_ratio_is_that_of_two_records_of_one_run():
     float32, int16 = with_runs(40.0, 44.0, 38.0, compute_type="float32"), with_runs(40.0, 40.0, 40.0)
     claim = "(10i) Transformer-base-int16", "times faster than (10)"
-    ratio = of(rows.rows("marian-2018", [run(float32, int16)]), *claim)
+    ratio = of(rows.rows("marian2018", [run(float32, int16)]), *claim)
     assert ratio["printed"] == pytest.approx(393.1 / 400.2)
     assert (ratio["ours"], ratio["low"], ratio["high"]) == pytest.approx((1.0, 0.95, 1.1))
     assert ratio["ratio"] == pytest.approx(400.2 / 393.1) and ratio["verdict"] == "agrees"
     single = with_runs(44.0, compute_type="float32")
-    once = of(rows.rows("marian-2018", [run(single, int16)]), *claim)
+    once = of(rows.rows("marian2018", [run(single, int16)]), *claim)
     assert once["ours"] == pytest.approx(1.1)  # of the medians: a teacher is timed once
-    apart = of(rows.rows("marian-2018", [run(float32), run(int16)]), *claim)
+    apart = of(rows.rows("marian2018", [run(float32), run(int16)]), *claim)
     assert (apart["verdict"], apart["reason"]) == ("not run here", "the two were not timed in one run here")
     elsewhere = with_runs(40.0, 44.0, 38.0, compute_type="float32", test_set="another")
-    assert of(rows.rows("marian-2018", [run(elsewhere, int16)]), *claim)["ours"] is None
+    assert of(rows.rows("marian2018", [run(elsewhere, int16)]), *claim)["ours"] is None
 
 
 def test_one_timing_has_one_verdict():
@@ -164,7 +164,7 @@ def test_one_timing_has_one_verdict():
     of = {"engine": "opennmt-tf", "vocabulary_map": False, "test_set": "newstest2014", "compute_type": "float32"}
     shapes = [str(shape(registry()[f"wnmt2018-rnn-{size}"])) for size in ("large", "small")]
     timings = [with_runs(seconds, shape=text, **of) for seconds, text in zip((40.0, 20.0), shapes, strict=True)]
-    made = rows.rows("opennmt-2018", [run(*timings)])
+    made = rows.rows("wnmt2018", [run(*timings)])
     found = {each["test_set"]: each for each in made if each["row"] == "(4) direct RNN Small" and each["unit"] == "×"}
     assert {name: each["verdict"] for name, each in found.items()} == {
         "newstest2014": "larger", "newstest2015": "not comparable",
@@ -196,7 +196,7 @@ def test_bleu_is_that_of_a_system_with_the_same_role():
     small |= {"vocabulary_map": False, "speed_only": False, "test_set": "newstest2014"}
     distilled = measured(**RUN | small | {"system": "small", "role": "student", "bleu": 26.0})
     direct = measured(**RUN | small | {"system": "small-original", "role": "control", "bleu": 20.0})
-    made = rows.rows("opennmt-2018", [run(distilled, direct)])
+    made = rows.rows("wnmt2018", [run(distilled, direct)])
     found = {each["row"]: each["ours"] for each in made if each["quantity"] == "BLEU" and each["ours"]}
     assert found == {"(4) direct RNN Small": 20.0, "(5) distilled RNN Small": 26.0}
 
@@ -204,14 +204,14 @@ def test_bleu_is_that_of_a_system_with_the_same_role():
 def test_bleu_of_another_test_set_is_no_verdict():
     scored = measured(**RUN | {"bleu": 27.5, "speed_only": False, "system": "base"})
     base = "(10i) Transformer-base-int16"
-    assert of(rows.rows("marian-2018", [run(scored)]), base, "BLEU")["verdict"] == "not comparable"
+    assert of(rows.rows("marian2018", [run(scored)]), base, "BLEU")["verdict"] == "not comparable"
     same = measured(**RUN | {"bleu": 27.3, "speed_only": False, "system": "base", "test_set": "newstest2014"})
-    made = rows.rows("marian-2018", [run(scored, same)])
+    made = rows.rows("marian2018", [run(scored, same)])
     assert (of(made, base, "BLEU")["verdict"], of(made, base, "BLEU")["ours"]) == ("agrees", 27.3)
 
 
 def test_sizes_are_those_of_the_weights_at_the_papers_vocabulary():
-    made = rows.rows("marian-2018", [])
+    made = rows.rows("marian2018", [])
     size = of(made, "(17) Transformer-small-AAN -ffn -gate", "size")
     assert size["ours"] == pytest.approx(95.5, abs=0.05) and size["verdict"] == "agrees"
     assert of(made, "(13) Transformer-base-AAN", "size")["verdict"] == "larger"  # 239 MiB, not 220
@@ -226,7 +226,7 @@ def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
     ]
     write_json(tmp_path / "values.json", values)
     measurement.write(tmp_path / "m.json", [measured(**RUN)])
-    call = ["rows", "--paper", "devlin-2017", "--measurements", tmp_path / "m.json", "--values"]
+    call = ["rows", "--paper", "devlin2017", "--measurements", tmp_path / "m.json", "--values"]
     call += [tmp_path / "values.json", "--output", tmp_path / "rows.json"]
     monkeypatch.setattr(sys, "argv", [*map(str, call)])
     rows.main()
@@ -243,7 +243,7 @@ def test_what_is_not_comparable_by_hand_has_no_verdict():
     by_hand = {"table": "4", "row": "10i", "quantity": claim[1], "reason": "another toolkit", "comparable": False}
     pair = run(with_runs(40.0, 44.0, 38.0, compute_type="float32"), with_runs(40.0, 40.0, 40.0))
     for given, value in ((by_hand, 1.0), (by_hand | {"value": 3.0, "low": 2.0, "high": 4.0}, 3.0)):
-        made = of(rows.rows("marian-2018", [pair], [given]), *claim)
+        made = of(rows.rows("marian2018", [pair], [given]), *claim)
         assert made["ours"] == pytest.approx(value) and made["reason"].endswith("another toolkit")
         assert (made["verdict"], made["tolerance"], made["ratio"]) == ("not comparable", "", None)
     assert (made["low"], made["high"]) == (2.0, 4.0)
@@ -264,14 +264,11 @@ def named(path):
     return pages.subject_table(name, inputs)
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "results/reference").glob("*/values.json")), ids=lambda path: path.parent.name
-)
+@pytest.mark.parametrize("path", sorted((ROOT / "papers").glob("*/values.json")), ids=lambda path: path.parent.name)
 def test_values_by_hand_are_in_the_files_that_they_name(path):
-    (paper,) = (name for name, each in papers.papers().items() if each.folder == path.parent.name)
-    claims = {claim.place[:-1] for claim in rows.claims(paper)}
+    printed = {claim.place[:-1] for claim in rows.numbers(path.parent.name)}
     for value in read_json(path):
-        assert (value["table"], value["row"], value["quantity"]) in claims
+        assert (value["table"], value["row"], value["quantity"]) in printed
         if "value" in value:
             text = named(Path(value["file"])).replace(",", "")
             for number in {*re.findall(r"(?<!\S)[+-]?[0-9.]+%?", value["from"])} - CONSTANTS:
@@ -283,5 +280,5 @@ def test_values_by_hand_are_in_the_files_that_they_name(path):
 
 
 def test_an_unknown_paper_is_named():
-    with pytest.raises(UserError, match="there are opennmt-2020, marian-2018, opennmt-2018, devlin-2017, fastseq-2021"):
-        list(rows.claims("marian-2019"))
+    with pytest.raises(UserError, match="there are wngt2020, marian2018, wnmt2018, devlin2017, fastseq2021"):
+        list(rows.numbers("marian-2019"))

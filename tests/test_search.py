@@ -15,9 +15,10 @@ from common.errors import UserError
 from decode.batching import batches, by_sentence
 from decode.pipeline import WINDOW_BATCHES, Pipeline
 from decode.translator import Tokenizer
-from experiments import beam_batch, components, components_tf, encoder_cache, ngram_timing, pipeline_cost
 from measure import in_process, kept_runs, protocol, timing_loop
 from measure.timing_loop import Repeats, Usage
+from papers.fastseq2021 import encoder_cache, ngram_timing, pipeline_cost
+from papers.wnmt2018 import beam_batch, components, components_tf
 
 WORDS = SimpleNamespace(encode=str.split, decode=" ".join)
 PARTS = st.lists(st.lists(st.sampled_from("abc"), max_size=12), max_size=60)

@@ -17,21 +17,19 @@ from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test
 from common.errors import UserError
 from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
-from experiments import components, components_native, pipeline_cost
 from formats import measurement, records
-from formats.measurement import OPERATORS
 from measure import in_process
+from papers.fastseq2021 import pipeline_cost, pipeline_cost_report
+from papers.wnmt2018 import beam_batch_report, components, components_native, components_report
+from papers.wnmt2018.documents import OPERATORS
 from report import __main__ as report
-from report import fastseq as pipeline_report
-from report import wnmt2018 as beam_batch_report
-from report import wnmt2018 as components_report
 from report.registry import SUBJECTS
 
 pytestmark = pytest.mark.slow
 
 
 def run(module, *arguments):
-    call = [sys.executable, "-m", f"experiments.{module}", *map(str, arguments)]
+    call = [sys.executable, "-m", f"papers.{module}", *map(str, arguments)]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done
@@ -66,7 +64,7 @@ def grid(test_set, tmp_path, *models, beams=(1,), sizes=(1, 4)):
     """The records of a grid of beam and batch sizes."""
     options = ["--test-sets", f"first={test_set}", "--core", CORE, "--runs", 1, "--target-language", "de"]
     options += ["--beam-sizes", *beams, "--batch-sentences", *sizes, "--translations", tmp_path / "grid"]
-    run("beam_batch", "--model", *models, *options, "--output", tmp_path / "grid.json")
+    run("wnmt2018.beam_batch", "--model", *models, *options, "--output", tmp_path / "grid.json")
     return measurement.read(tmp_path / "grid.json")
 
 
@@ -96,7 +94,7 @@ def test_grid(test_set, tmp_path):
     assert all(part in text for part in shown)
     best = found[-1].bleu + 1
     found[-2] = replace(found[-2], bleu=best)
-    text = beam_batch_report.table_grid(found)
+    text = beam_batch_report.table(found)
     assert f"without a map, tiny float32 greedy ({best:.2f})" in text
     lost = text.split("## Loss of BLEU")[1].split("##")[0]
     assert f" {best - found[0].bleu:z.2f} |" in lost and "beam 4" not in lost
@@ -105,10 +103,10 @@ def test_grid(test_set, tmp_path):
 
 def test_components_of_both_engines(test_set, tmp_path):
     models = [folders()["float32"], folders()["int8"]]
-    found = timing("components", test_set, tmp_path / "a.json", "--models", *models, "--beam-sizes", 1, 2)
+    found = timing("wnmt2018.components", test_set, tmp_path / "a.json", "--models", *models, "--beam-sizes", 1, 2)
     assert ways(found["rows"]) == SEARCHES
     options = ["--model", folders()["opennmt-tf"], "--beam-sizes", 2]
-    base = timing("components_tf", test_set, tmp_path / "b.json", *options)
+    base = timing("wnmt2018.components_tf", test_set, tmp_path / "b.json", *options)
     assert all(shares(base["rows"][0])[name] > 0 for name in components.COMPONENTS)
     operators = shares(base["rows"][0], "operators")
     assert tuple(operators) == OPERATORS
@@ -125,7 +123,9 @@ def test_components_of_both_engines(test_set, tmp_path):
 
 
 def test_pipelines(test_set, tmp_path):
-    found = timing("pipeline_cost", test_set, tmp_path / "p.json", "--models", folders()["int8"], "--lines", 30)
+    found = timing(
+        "fastseq2021.pipeline_cost", test_set, tmp_path / "p.json", "--models", folders()["int8"], "--lines", 30
+    )
     expected = pipeline_cost.settings(sorted(os.sched_getaffinity(0)))
     assert [(len(row["cores"]), row["workers"]) for row in found["rows"][::3]] == [(len(c), w) for c, w in expected]
     assert [row["way"] for row in found["rows"][:3]] == ["engine", "synchronous", "asynchronous"]
@@ -136,7 +136,7 @@ def test_pipelines(test_set, tmp_path):
 
 def test_ngrams(test_set, tmp_path):
     options = ["--models", folders()["int8"], "--beam-sizes", 1, 2, "--lengths", 8, 16]
-    found, text = timed_page("ngram_timing", "ngrams", test_set, tmp_path, *options)
+    found, text = timed_page("fastseq2021.ngram_timing", "ngrams", test_set, tmp_path, *options)
     assert len(found["algorithms"]) == 2 * 2 * 3 and len(found["engine"]) == 2 * 2
     assert all(row["times_scan"] == 1 for row in found["algorithms"] if row["way"] == "scan")
     assert "extra ms a step" in text and "not comparable" in text
@@ -147,7 +147,7 @@ def test_ngrams(test_set, tmp_path):
 
 def test_cache(test_set, tmp_path):
     options = ["--models", folders()["int8"], "--beam-sizes", 1, 4, "--pieces", 20, "--lengths", 8]
-    found, text = timed_page("encoder_cache", "cache", test_set, tmp_path, *options)
+    found, text = timed_page("fastseq2021.encoder_cache", "cache", test_set, tmp_path, *options)
     assert [row["copies_bytes"] for row in found["engine"]] == [0, 3 * 2 * 64 * 20 * 16 * 4]
     assert len(found["reckoning"]) == 2 * 3
     assert "copies alone" in text and "estimates for 1,024 pieces in and 50 out" in text
@@ -165,7 +165,7 @@ def native():
 def test_components_by_the_native_engines_own_clock(native, test_set, tmp_path):
     own = [native / kind for kind in ("float32", "int8")]
     models = ["--models", folders()["int8"], *own, "--beam-sizes", 1, 2]
-    found = timing("components", test_set, tmp_path / "a.json", *models)
+    found = timing("wnmt2018.components", test_set, tmp_path / "a.json", *models)
     rows = [row for row in found["rows"] if row["how"] == "clock"]
     assert ways(rows) == SEARCHES
     for row in rows:
@@ -188,17 +188,17 @@ def test_the_groups_have_each_component_of_the_engine_once(native):
 
 def test_the_pipelines_of_two_engines(native, test_set, tmp_path):
     models = ["--models", folders()["int8"], native / "int8"]
-    found = timing("pipeline_cost", test_set, tmp_path / "p.json", *models, "--lines", 30)
+    found = timing("fastseq2021.pipeline_cost", test_set, tmp_path / "p.json", *models, "--lines", 30)
     half = len(found["rows"]) // 2
     assert [row["engine_label"] for row in found["rows"]] == ["CTranslate2"] * half + ["native"] * half
     assert page("pipeline", tmp_path, tmp_path / "p.json").count(" native |") == half
-    panels = pipeline_report.draw_pipeline(found).axes
+    panels = pipeline_cost_report.draw(found).axes
     assert [axes.get_title(loc="left") for axes in panels] == ["CTranslate2", "native"]
 
 
 def test_ngrams_of_the_native_engine(native, test_set, tmp_path):
     options = ["--models", folders()["int8"], native / "int8", "--beam-sizes", 2, "--lengths", 8, 16]
-    found, text = timed_page("ngram_timing", "ngrams", test_set, tmp_path, *options)
+    found, text = timed_page("fastseq2021.ngram_timing", "ngrams", test_set, tmp_path, *options)
     rows = [(row["engine_label"], row["way"], row["length"]) for row in found["engine"]]
     scans = [("native", scan, length) for length in (8, 16) for scan in ("with vectors", "place by place")]
     assert rows == [("CTranslate2", "on", 8), ("CTranslate2", "on", 16), *scans]
@@ -207,7 +207,7 @@ def test_ngrams_of_the_native_engine(native, test_set, tmp_path):
 
 def test_copies_of_the_cache_in_the_native_engine(native, test_set, tmp_path):
     options = ["--models", folders()["int8"], native / "float32", "--beam-sizes", 1, 8, "--pieces", 200]
-    found, text = timed_page("encoder_cache", "cache", test_set, tmp_path, *options, "--lengths", 8)
+    found, text = timed_page("fastseq2021.encoder_cache", "cache", test_set, tmp_path, *options, "--lengths", 8)
     one, many = found["native"]
     assert [one["beam_size"], many["beam_size"]] == [1, 8] and many["times_shared"] > 0
     copies = 2 * 7 * 64 * 200 * 16 * 4  # keys and values of 7 further beams, float32
@@ -217,7 +217,7 @@ def test_copies_of_the_cache_in_the_native_engine(native, test_set, tmp_path):
 
 def test_the_grid_describes_the_candidates(native, test_set, tmp_path):
     found = grid(test_set, tmp_path, native / "int8")
-    text = beam_batch_report.table_grid(found)
+    text = beam_batch_report.table(found)
     assert len({record.bleu for record in found}) == 1 and "in native" in text
     assert "Here each sentence has candidates of its own" in text
 
@@ -240,7 +240,7 @@ def test_the_grid_of_a_recurrent_model(gru, test_set, tmp_path):
 
 def test_components_of_a_recurrent_model(gru, test_set, tmp_path):
     models = ["--models", gru["float32"], gru["int8"], "--beam-sizes", 1, 2]
-    found, text = timed_page("components", "components", test_set, tmp_path, *models)
+    found, text = timed_page("wnmt2018.components", "components", test_set, tmp_path, *models)
     assert [row["how"] for row in found["rows"]] == ["clock"] * 6
     for row in found["rows"]:
         assert [name for name, share in shares(row).items() if share <= 0] == ["other"]
@@ -248,17 +248,17 @@ def test_components_of_a_recurrent_model(gru, test_set, tmp_path):
 
 
 def test_search_of_a_recurrent_model(gru, test_set, tmp_path):
-    found = timing("pipeline_cost", test_set, tmp_path / "p.json", "--models", gru["int8"], "--lines", 30)
+    found = timing("fastseq2021.pipeline_cost", test_set, tmp_path / "p.json", "--models", gru["int8"], "--lines", 30)
     assert {row["engine_label"] for row in found["rows"]} == {"native"}
     options = ["--models", gru["int8"], "--beam-sizes", 2, "--lengths", 8]
-    found, text = timed_page("ngram_timing", "ngrams", test_set, tmp_path, *options)
+    found, text = timed_page("fastseq2021.ngram_timing", "ngrams", test_set, tmp_path, *options)
     assert [row["way"] for row in found["engine"]] == ["with vectors", "place by place"]
     assert "The native engine, which looks for n-grams" in text and "CTranslate2" not in text
 
 
 def test_copies_of_the_memory_of_a_recurrent_model(gru, test_set, tmp_path):
     options = ["--models", gru["float32"], "--beam-sizes", 1, 8, "--pieces", 200, "--lengths", 8]
-    found, text = timed_page("encoder_cache", "cache", test_set, tmp_path, *options)
+    found, text = timed_page("fastseq2021.encoder_cache", "cache", test_set, tmp_path, *options)
     assert found["engine"] == [] and (found["layers"], found["units"]) == (1, 32)
     assert found["native"][1]["copied_bytes"] > found["native"][1]["shared_bytes"]
     assert "CTranslate2" not in text and "64 sources of 200 pieces, few candidates" in text

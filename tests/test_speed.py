@@ -19,18 +19,18 @@ from common.files import write_json
 from decode import engines, tuned
 from decode.engines import Search, load
 from decode.translator import Translator
-from experiments import architectures, end_to_end, identities, ladder, scaling, switches
+from experiments import architectures, switches
 from findings.comparison import times_faster
 from formats import measurement, records
 from formats.switches import values
 from measure import score
 from measure.task import Task
+from papers.devlin2017 import identities, identities_report
+from papers.wngt2020 import end_to_end, end_to_end_report, ladder, ladder_report, scaling, scaling_report
 from report import __main__ as report
 from report import architectures as architectures_report
-from report import end_to_end as end_to_end_report
-from report import engine_ablations, table_parts
-from report import ladder as ladder_report
-from report import scaling as scaling_report
+from report import switches as switches_report
+from report import table_parts
 
 pytestmark = pytest.mark.slow
 
@@ -312,7 +312,7 @@ def test_end_to_end_scaling_and_switches_without_ctranslate2(two_cores, made_up,
     found = run(scaling, tmp_path, "--models", gru["int8"])
     assert {record.engine for record in found} == {"native"} and "| native " in scaling_report.table(found)
     found = run(switches, tmp_path, "--model", gru["int8"], "--others", gru["float32"])
-    assert "float32" in rows_of(engine_ablations.table_switches(found))
+    assert "float32" in rows_of(switches_report.table(found))
 
 
 # Table 6
@@ -473,12 +473,12 @@ def test_switches(two_cores, made_up, native, tmp_path, monkeypatch):
     types = [native / "native-int16", native / "native-float32"]
     found = run(switches, tmp_path, "--model", native / "native-int8", "--others", *types)
     assert len(found) == 17 and len(made_up) == 2 * 17
-    assert [len(group) for group in engine_ablations.groups(found)] == [11, 4, 2]
-    rows = rows_of(engine_ablations.table_switches(found))
+    assert [len(group) for group in switches_report.groups(found)] == [11, 4, 2]
+    rows = rows_of(switches_report.table(found))
     assert "1.00 (1.00 to 1.00)" in rows["map of the batch"]
     assert "0.75 (0.75 to 0.75)" in rows["2 threads in place of workers"]
     assert "×" not in rows["everything"] and "100.00" in rows["int16"] and "| 300 |" in re.sub(" +", " ", rows["int16"])
-    (axes,) = engine_ablations.draw_switches(found).axes
+    (axes,) = switches_report.draw(found).axes
     assert labels(axes) == [record.rung for record in found]
     assert [bar.get_width() for bar in axes.patches][-2:] == [1, pytest.approx(0.75)]
     assert "×0.75   120 tokens/s" in texts(axes)
@@ -512,14 +512,14 @@ def test_every_rung_computes_less_in_one_way_more(two_cores, layered):
 def test_identities(two_cores, made_up, layered, tmp_path):
     run(identities, tmp_path, "--models", *layered)
     assert len(made_up) == 2 * 8
-    found = engine_ablations.read_identities(tmp_path / "scored.json")
+    found = identities_report.read(tmp_path / "scored.json")
     last = tmp_path / found[-1].record.output
     last.write_text(last.read_text().replace(SOURCES[0], "other", 1))
-    found = engine_ablations.read_identities(tmp_path / "scored.json")
+    found = identities_report.read(tmp_path / "scored.json")
     assert [rung.same for rung in found] == [*[1.0] * 7, pytest.approx(5 / 6)]
-    rows = rows_of(engine_ablations.table_identities(found))
+    rows = rows_of(identities_report.table(found))
     assert "1.00 (1.00 to 1.00)" in rows["16 bits"] and "83.3%" in rows["batches of sentences"]
-    (axes,) = engine_ablations.draw_identities(found).axes
+    (axes,) = identities_report.draw(found).axes
     assert labels(axes) == [rung.record.rung for rung in found]
     assert [bar.get_width() for bar in axes.patches] == [1.0] * 8
 

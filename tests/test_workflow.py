@@ -98,9 +98,9 @@ def test_text_without_spaces_is_split_as_its_language_is(tmp_path):
 def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
     run = dry_run("-p", "speed", "--configfile", TINY_GIVEN, cwd=tmp_path)
     jobs = planned(run)
-    calls = re.findall(r"python -m ((?:experiments|report)[\w.]*) (.*)", run.stdout)
-    assert "experiments.ladder" in dict(calls)
-    assert all(("--sentences 8 " in given) == name.startswith("experiments.") for name, given in calls)
+    calls = re.findall(r"python -m ((?:experiments|papers|report)[\w.]*) (.*)", run.stdout)
+    assert "papers.wngt2020.ladder" in dict(calls)
+    assert all(("--sentences 8 " in given) == (not name.startswith("report.")) for name, given in calls)
     expected = {"ladder": 2, "scaling": 2, "table": 6, "picture": 6}
     expected |= dict.fromkeys(("untrained", "end_to_end", "architectures"), 1)
     assert {name: jobs[name] for name in expected} == expected and "switches" not in jobs
@@ -112,7 +112,7 @@ def test_speed_tables_have_the_native_engine_where_a_study_has_it(tmp_path):
     run = dry_run("-p", "speed", "--configfile", study, cwd=tmp_path)
     jobs = planned(run)
     assert (jobs["switches"], jobs["table"], jobs["picture"]) == (2, 8, 8)
-    calls = re.findall(r"python -m experiments.(\w+) (.*)", run.stdout)
+    calls = re.findall(r"python -m (?:experiments|papers\.\w+)\.(\w+) (.*)", run.stdout)
     assert {name for name, _ in calls} == {"ladder", "scaling", "end_to_end", "switches", "architectures"}
     assert all("/native-int8 " in given and "--sentences" not in given for _, given in calls)
     given = next(given for name, given in calls if name == "switches")
@@ -122,7 +122,7 @@ def test_speed_tables_have_the_native_engine_where_a_study_has_it(tmp_path):
 def test_speed_is_of_all_transformers_where_none_is_named(tmp_path):
     run = dry_run("-p", "speed", "--configfile", OFFLINE, cwd=tmp_path)
     assert planned(run)["ladder"] == planned(run)["scaling"] == 1
-    (call,) = re.findall(r"experiments.end_to_end (.*?) --test-sets", run.stdout)
+    (call,) = re.findall(r"papers.wngt2020.end_to_end (.*?) --test-sets", run.stdout)
     for format in ("int8", "float32"):
         assert re.findall(rf"models/([^/]*)/{format}", call) == ["deep", "deep-original", "tiny", "teacher"]
     study = extended(tmp_path, OFFLINE, "study: x\ndecoding: {compute_types: [float32]}")
@@ -142,12 +142,15 @@ vocabulary_map: {{grid: {{}}}}"""
     ladder = "results/x/report/ladder.wnmt2018-rnn-tiny-untrained.md"
     samples = "results/x/report/samples.md"
     run = dry_run("-p", "speed", "search", "maps", ladder, samples, "--configfile", study, cwd=tmp_path)
-    jobs, calls = planned(run), dict(re.findall(r"python -m ((?:experiments|export)[\w.]*) (.*)", run.stdout))
+    jobs, calls = (
+        planned(run),
+        dict(re.findall(r"python -m (?:experiments|papers\.\w+|export)\.(\w+) (.*)", run.stdout)),
+    )
     assert [jobs[name] for name in ("ladder", "scaling", "switches", "search_grid", "map_timing")] == [2, 2, 2, 1, 1]
     for name in ("ladder", "scaling", "end_to_end", "beam_batch", "components", "ngram_timing", "map_timing"):
-        assert re.search(r"models/[\w-]+/native-int8", calls[f"experiments.{name}"]), name
-        assert not re.search(r"models/[\w-]+/int8", calls[f"experiments.{name}"]), name
-    assert "/native/native-int8" in calls["export.model_outputs"]
+        assert re.search(r"models/[\w-]+/native-int8", calls[name]), name
+        assert not re.search(r"models/[\w-]+/int8", calls[name]), name
+    assert "/native/native-int8" in calls["model_outputs"]
     assert re.search(r"report\.samples .* first=\S*/first\.native-\w+\.beam4\.test\.txt second=", run.stdout)
     entries = "students.first, students.second, speed.untrained.wnmt2018-rnn-tiny"
     assert f"\n{entries}: CTranslate2 has no recurrent model; OpenNMT-tf and native decode it\n" in run.stderr

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
+from common.files import write_text
 from decode import engines
 from decode.engines import Batch, native
 from decode.engines.ctranslate2 import CTranslate2
@@ -19,6 +20,7 @@ from decode.engines.native import Native
 from formats import ctranslate2_model, loading, native_model
 from formats.ctranslate2_model import Model
 from formats.decoding import compute_type
+from formats.experiments import FEW
 from formats.native_model import Vocabulary
 
 ATTENTION = "/attention/"  # in names of weights: between decoder and encoder; self-attention is /self_attention/
@@ -111,3 +113,8 @@ class ForcedLength:
         sources = [self._vocabulary.numbers(sentence) for sentence in batch]
         found = self._worker.translate(sources, self._options(**usual | options))
         return [self._vocabulary.pieces(hypotheses[0].pieces) for hypotheses in found]
+
+
+def write_few(pieces: list[str], path: Path) -> None:
+    """Write a vocabulary map of the first FEW pieces of a vocabulary after its control tokens."""
+    write_text(path, "\t" + " ".join(pieces[3 : 3 + FEW]) + "\n")

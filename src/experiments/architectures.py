@@ -1,7 +1,7 @@
 """Every untrained model of a study in OpenNMT-tf and in the native engine: speed, size and memory of all architectures.
 
 All decode greedily on one core, from text to text: OpenNMT-tf in float32 without a map, the native engine in each type
-with the map of each sentence. CTranslate2 only runs Transformers with self-attention (experiments.ladder).
+with the map of each sentence. CTranslate2 only runs Transformers with self-attention (papers.wngt2020.ladder).
 """
 
 import argparse

@@ -21,28 +21,8 @@ from common.files import read_json, write_json, write_text
 from formats import schema_from_dataclass, switches
 from formats.schema_from_dataclass import Column, noted, required
 
-# experiments.ladder: rungs that tables and pictures treat differently
-BEAM, GREEDY = "OpenNMT-tf, beam 4", "OpenNMT-tf, greedy"
-PEER = "CTranslate2"  # missing in the ladder of a system that CTranslate2 does not run
-EXACT = "native engine, float32"  # first rung of the native engine in such a ladder, the 1 of WNMT 2018
-SEARCH = "CTranslate2, float32, beam 4"  # no rung: the search that lost BLEU is relative to
-OWN_SEARCH = "native engine, float32, beam 4"  # no rung: the same without CTranslate2
-HELD = "AVX2"  # CTranslate2's own choice of instructions on CPUs with wider ones
-OVERLAPPING = "overlapping stages"  # the last rung of an engine before the best of some sizes of batches
-NATIVE, MAP_PER_SENTENCE = "native engine", "map of each sentence"  # rungs of the native engine, above OVERLAPPING
-
 # experiments.switches
 EVERYTHING = "everything"  # prefix of the names of the rows that the others of their group are compared with
-
-# experiments.components
-COMPONENTS = ("encoder", "decoder", "attention", "generator", "search", "other")
-# Figure 2 of WNMT 2018 also has the time by operators: products with weights, products of two states, ...
-OPERATORS = ("linear", "attention", "softmax", "activations", "other")
-FEW = 64  # candidates instead of the vocabulary; a beam reads twice its width
-
-# experiments.ngram_timing: hypotheses are drawn at random
-DIFFERENT = 40  # pieces to draw from: at 256 pieces one step in seven bans something
-VOCABULARY = 8000  # columns of the scores
 
 Role = Literal["teacher", "student", "control", "untrained"]
 ROLES: tuple[Role, ...] = get_args(Role)

@@ -1,8 +1,8 @@
 """Keep a finished study in git: its JSON, from which ``report.pages`` makes all that people look at, and its log.
 
 JSON is written with a record on a line, without what is in no page: of the counts of a corpus the samples of its text.
-Translations are not kept, but for the sentences that the front shows, and the shares that ``report.engine_ablations``
-counts.
+Translations are not kept, but for the sentences that the front shows, and the shares of those
+that stay the same.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from typing import Any
 
 from common.errors import UserError, command
 from common.files import read_json, write_text
-from report import engine_ablations, front_page
+from report import front_page, table_parts
 from report.registry import MEASUREMENTS
 from report.study_page import Page
 
@@ -84,7 +84,7 @@ def keep(study: Path, log: Path, output: Path) -> None:
     if shown := translations(study):
         kept[front_page.TRANSLATIONS] = shown
     for path in sorted(study.glob("report/identities.*.json")):
-        kept[engine_ablations.shares(path).name] = [rung.same for rung in engine_ablations.read_identities(path)]
+        kept[table_parts.shares(path).name] = table_parts.same_translations(path)
     for name, value in kept.items():
         write_text(output / name, compact(value) + "\n")
     text = log.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")

@@ -17,9 +17,9 @@ from findings.comparison import pareto
 from findings.cost import SECONDS_PER_HOUR
 from formats import measurement
 from formats.measurement import Measurement
-from report import figure, labels, papers
+from report import claims, figure, labels
+from report.claims import Printed
 from report.front import Plot, footnote, legend, scored
-from report.papers import Printed
 
 read = measurement.read
 
@@ -61,7 +61,7 @@ def tokens_per_usd(tokens_per_second: float, usd_per_hour: float) -> float:
 def published() -> list[Published]:
     """All rows of both tables."""
     rows: dict[tuple[str, str], dict[str, Printed]] = defaultdict(dict)
-    for printed in papers.of_paper(papers.MARIAN):
+    for printed in claims.of_paper(claims.MARIAN):
         if printed.table in MACHINES:
             rows[MACHINES[printed.table], printed.row][printed.quantity] = printed
     found = []

@@ -54,26 +54,27 @@ SUBJECTS = {
         ("alignment/coverage/{dev}.json", "alignment/coverage/{timed_corpus}.json", "report/maps.timing.json"),
         "Vocabulary map",
     ),
-    "ladder": Subject("report.ladder", ("report/ladder.{system}.json",), "Speed"),
-    "scaling": Subject("report.scaling", ("report/scaling.{system}.json",), "Speed"),
-    "switches": Subject("report.engine_ablations", ("report/switches.{system}.json",), "Speed", suffix="_switches"),
-    "identities": Subject(
-        "report.engine_ablations", ("report/identities.{system}.json",), "Speed", suffix="_identities"
-    ),
-    "end_to_end": Subject("report.end_to_end", ("report/end_to_end.json",), "Speed"),
+    "ladder": Subject("papers.wngt2020.ladder_report", ("report/ladder.{system}.json",), "Speed"),
+    "scaling": Subject("papers.wngt2020.scaling_report", ("report/scaling.{system}.json",), "Speed"),
+    "switches": Subject("report.switches", ("report/switches.{system}.json",), "Speed"),
+    "identities": Subject("papers.devlin2017.identities_report", ("report/identities.{system}.json",), "Speed"),
+    "end_to_end": Subject("papers.wngt2020.end_to_end_report", ("report/end_to_end.json",), "Speed"),
     "architectures": Subject("report.architectures", ("report/architectures.json",), "Speed"),
-    "marian_figure1": Subject("report.cost_effectiveness", ("report/architectures.json",), "Speed", suffix="_figure1"),
-    "marian_figure2": Subject("report.cost_effectiveness", ("report/architectures.json",), "Speed", suffix="_figure2"),
-    "search-grid": Subject("report.wnmt2018", ("search/grid.json",), "Search", suffix="_grid"),
+    "marian_figure1": Subject(
+        "papers.marian2018.figures_report", ("report/architectures.json",), "Speed", suffix="_figure1"
+    ),
+    "marian_figure2": Subject(
+        "papers.marian2018.figures_report", ("report/architectures.json",), "Speed", suffix="_figure2"
+    ),
+    "search-grid": Subject("papers.wnmt2018.beam_batch_report", ("search/grid.json",), "Search"),
     "search-components": Subject(
-        "report.wnmt2018",
+        "papers.wnmt2018.components_report",
         ("search/components-opennmt-tf.json", "search/components.json"),
         "Search",
-        suffix="_components",
     ),
-    "search-pipeline": Subject("report.fastseq", ("search/pipeline.json",), "Search", suffix="_pipeline"),
-    "search-ngrams": Subject("report.fastseq", ("search/ngrams.json",), "Search", suffix="_ngrams"),
-    "search-cache": Subject("report.encoder_cache", ("search/cache.json",), "Search"),
+    "search-pipeline": Subject("papers.fastseq2021.pipeline_cost_report", ("search/pipeline.json",), "Search"),
+    "search-ngrams": Subject("papers.fastseq2021.ngram_timing_report", ("search/ngrams.json",), "Search"),
+    "search-cache": Subject("papers.fastseq2021.encoder_cache_report", ("search/cache.json",), "Search"),
     "scale_plan": Subject("report.scale_plan", ("scale_plan.json",), "Cluster"),
 }
 

@@ -2,9 +2,9 @@
 
     python -m report.reproduction
 
-A paper's ``results/reference/<folder>/rows.json`` comes from ``python -m report.rows``; without it no row of that paper
-has a measurement. A page begins with the five lines of a report on a reproduction: scope, method, results,
-what was easy, what was hard.
+A paper's ``rows.json`` comes from ``python -m report.rows``; without it no row of that paper has a measurement. The
+page of a paper is the README.md of its folder. It begins with the five lines of a report on a reproduction: scope,
+method, results, what was easy, what was hard.
 """
 
 import argparse
@@ -15,11 +15,11 @@ from pathlib import Path
 from common.errors import UserError, command
 from common.files import read_json, write_text
 from report import markup
-from report.papers import VERDICTS, Paper, papers
+from report.claims import VERDICTS, Paper, papers
 from report.rows import COMPUTED, Row, rows
 
 SUMMARIES = Path("docs/papers.md")
-PAGES = Path("docs/reproduction")
+PAPERS = Path("papers")
 SUMMARY = re.compile(r"^\| paper .*?(?=\n\n)", re.MULTILINE | re.DOTALL)
 MEASURED, FROM_SHAPES = "measured", "computed from shapes"
 NOTE = """
@@ -78,8 +78,8 @@ def page(name: str, paper: Paper, made: list[Row]) -> str:
     }
     return markup.document(
         f"{paper.title}: printed and measured",
-        f"{paper.source} Made by `python -m report.reproduction` from the paper's numbers (`src/report/papers.csv`) "
-        f"and what `python -m report.rows --paper {name}` found beside them.",
+        f"{paper.source} Made by `python -m report.reproduction` from the paper's numbers "
+        f"([`claims.csv`](claims.csv)) and what `python -m report.rows --paper {name}` found beside them.",
         "\n".join(f"* **{title}.** {text.strip()}" for title, text in five.items()),
         "## Every number",
         markup.table(cells, left=left),
@@ -136,7 +136,7 @@ def summary(made: dict[str, list[Row]]) -> str:
     for name, of_paper in made.items():
         for origin, of_origin in by_origin(of_paper).items():
             counts = [distinct(origin, of_origin), *counted(of_origin).values()]
-            title = f"[{papers()[name].title}]({PAGES.name}/{name}.md), {origin}"
+            title = f"[{papers()[name].title}](../{PAPERS}/{name}/README.md), {origin}"
             cells = [title, str(len(of_origin)), *(f"{n}" if n else markup.NONE for n in counts)]
             lines += [cells] if of_origin else []
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -153,8 +153,8 @@ def with_summary(text: str, table: str) -> str:
 def read(root: Path) -> dict[str, list[Row]]:
     """The rows of all papers."""
     made = {}
-    for name, paper in papers().items():
-        path = root / "results/reference" / paper.folder / "rows.json"
+    for name in papers():
+        path = root / PAPERS / name / "rows.json"
         made[name] = read_json(path) if path.exists() else rows(name, [])
     return made
 
@@ -163,7 +163,7 @@ def pages(root: Path) -> dict[Path, str]:
     """What the command writes: the page of each paper, and SUMMARIES with the table, by their paths."""
     made = read(root)
     summaries = root / SUMMARIES
-    written = {root / PAGES / f"{name}.md": page(name, papers()[name], of_paper) for name, of_paper in made.items()}
+    written = {root / PAPERS / name / "README.md": page(name, papers()[name], made[name]) for name in made}
     return written | {summaries: with_summary(summaries.read_text(encoding="utf-8"), summary(made))}
 
 

@@ -1,4 +1,8 @@
-"""What the papers print beside what was measured: every number of papers.csv, with its verdict, as rows.json.
+"""What the papers print beside what was measured: every number of claims.csv, with its verdict, as rows.json.
+
+    python -m report.rows
+
+writes papers/*/rows.json: of each paper from the measurements that its paper.yaml names and its values.json.
 
 Times of two machines cannot be compared: seconds have no verdict. What can be compared is the ratio of two systems of
 the paper and that of two records that were timed in turn, run by run. Sizes are those of the weights at the paper's
@@ -8,7 +12,7 @@ paper's test set only. Seconds are scaled to the tokens of the paper's test set,
 A record matches if it has the row's shape and configuration, is undisturbed, on one core, and no ablation: what only
 the speed tables switch has its default. So rungs of a ladder match, too. If several records match, the fastest is
 taken; files are searched in the order given. Numbers that are in no measurement, such as those of an experiment, are
-given by hand (--values). ``timings`` names the records that a number is from, so that one timing can count once.
+given by hand (values.json). ``timings`` names the records that a number is from, so that one timing can count once.
 """
 
 import argparse
@@ -22,9 +26,9 @@ from findings.comparison import matching, times_faster
 from formats import measurement, switches
 from formats.measurement import Measurement, Spread
 from formats.shape import registry, shape
-from report import papers
+from report import claims
+from report.claims import GAIN, LOWER, MARIAN, NOT_RUN, OTHER, SIZE_UNITS, Printed, Tolerance, tolerance_of
 from report.keep import compact
-from report.papers import GAIN, LOWER, MARIAN, NOT_RUN, OTHER, SIZE_UNITS, Printed, Tolerance, tolerance_of
 from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, tokens_per_usd
 
 BYTES = {"float32": 4, "int16": 2, "int8": 1}
@@ -37,6 +41,7 @@ FIELDS = {  # of the records, by the times of the papers
 # Of whole test sets: the first is printed, the others are counted as measure.source_tokens does.
 TOKENS = {"newstest2014": SOURCE_TOKENS, "newstest2015": 47_567, "newstest2019": 48_865}
 PER_USD = "source tokens per USD"
+REFERENCE = Path("results/reference")
 COMPUTED = "python -m report.rows"  # the command of what was not measured
 ANOTHER_MACHINE = "another machine; ratios are compared"
 ONEDNN = "oneDNN"  # a library of products, as records name it
@@ -71,14 +76,14 @@ class Found(NamedTuple):
     timings: tuple[str, ...] = ()
 
 
-def claims(paper: str) -> Iterator[Printed]:
+def numbers(paper: str) -> Iterator[Printed]:
     """All numbers of a paper, the ratios of two of them, and what Marian's figures show: source tokens per USD.
 
     Raises UserError for an unknown paper.
     """
-    for printed in papers.of_paper(paper):
+    for printed in claims.of_paper(paper):
         yield printed
-        yield from papers.ratios(printed)
+        yield from claims.ratios(printed)
         if printed.quantity == "seconds" and (machine := MACHINES.get(printed.table)) and paper == MARIAN:
             cost = tokens_per_usd(SOURCE_TOKENS / printed.value, PRICES[machine])
             yield printed._replace(quantity=PER_USD, value=cost, unit="tokens/USD")
@@ -94,7 +99,7 @@ def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
     """
     given = {(value["table"], value["row"], value["quantity"], value.get("test_set", "")): value for value in values}
     made = []
-    for printed in claims(paper):
+    for printed in numbers(paper):
         hand = given.get(printed.place) or given.get((*printed.place[:-1], ""), {})
         if "value" in hand:
             origin = " ".join(hand[name] for name in ("file", "from") if name in hand)
@@ -157,7 +162,7 @@ def _found(printed: Printed, runs: list[Run]) -> Found:
 
 
 def _entries(printed: Printed) -> int:
-    return papers.papers()[printed.paper].entries
+    return claims.papers()[printed.paper].entries
 
 
 def _bytes(printed: Printed) -> int:
@@ -238,7 +243,7 @@ def _ratio(printed: Printed, runs: list[Run]) -> Found:
 
 def _only_once(printed: Printed, timed_on: str, found: Found) -> Found:
     """A timing has one verdict: where the paper prints the ratio for the timed test set, too, that row has it."""
-    row = [each for each in papers.of_paper(printed.paper) if each.place[:2] == printed.place[:2]]
+    row = [each for each in claims.of_paper(printed.paper) if each.place[:2] == printed.place[:2]]
     twins = [each for each in row if each.test_set == timed_on and printed.other.row in each.over]
     if timed_on == printed.test_set or not twins:
         return found
@@ -279,19 +284,25 @@ def read(path: Path) -> Run:
     records = measurement.read(path)
     study = records[0].study
     target = "" if path.name == "measurements.json" else f"results/{study}/report/{path.stem}.md "
-    return Run(f"snakemake {target}--configfile configs/{study}.yaml", records, str(path))
+    name = path.relative_to(REFERENCE) if path.is_relative_to(REFERENCE) else path
+    return Run(f"snakemake {target}--configfile configs/{study}.yaml", records, str(name))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--paper", required=True, choices=[*papers.papers()])
-    files = "measurements.json, architectures.json, ladders"
-    parser.add_argument("--measurements", type=Path, nargs="*", default=[], help=files)
+    parser.add_argument("--paper", choices=claims.NAMES, help="(default: all)")
+    files = "measurements.json, architectures.json, ladders (default: those of paper.yaml, below results/reference)"
+    parser.add_argument("--measurements", type=Path, nargs="*", help=files)
     parser.add_argument("--values", type=Path, help="JSON list of numbers that are in no measurement")
-    parser.add_argument("--output", type=Path, required=True, help="rows.json")
+    parser.add_argument("--output", type=Path, help="(default: papers/NAME/rows.json)")
     args = parser.parse_args()
-    values = read_json(args.values) if args.values else ()
-    write_text(args.output, compact(rows(args.paper, [*map(read, args.measurements)], values)) + "\n")
+    if args.paper is None and (args.measurements or args.values or args.output):
+        parser.error("--paper: needed with other options")
+    for name in [args.paper] if args.paper else claims.NAMES:
+        folder, kept = claims.PAPERS / name, claims.papers()[name].measurements
+        files = [REFERENCE / path for path in kept] if args.measurements is None else args.measurements
+        found = rows(name, [*map(read, files)], read_json(args.values or folder / "values.json"))
+        write_text(args.output or folder / "rows.json", compact(found) + "\n")
 
 
 if __name__ == "__main__":

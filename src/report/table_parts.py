@@ -1,19 +1,23 @@
 """What the tables and pictures of experiments share: cells, titles, notes, marks of disturbed timings."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from common.files import read_json
 from findings import captions, comparison
 from findings.captions import best_searches, cpu, mark, marks, once, repeats
 from formats.experiments import Disturbed
-from formats.measurement import Measurement, Spread
+from formats.measurement import Measurement, Spread, read
 from report import figure, markup
 
 SPEED_ONLY = "speed only"
+WIDTH, BAR, AROUND = 9.0, 0.34, 1.5  # inches: the picture, a bar, the space above and below the bars
+Row = TypeVar("Row", bound=Mapping[str, Any])
 
 
 def tokens_per_second(record: Measurement) -> Spread:
@@ -106,6 +110,12 @@ def around(picture: Figure, text: str, colors: dict[str, str], records: list[Mea
     figure.footnote(picture, conditions(records, marked=False))
 
 
+def bar_picture(bars: float) -> tuple[Figure, Axes]:
+    """An empty picture with room for so many bars below one another."""
+    picture = Figure(figsize=(WIDTH, AROUND + BAR * bars), layout="constrained")
+    return picture, picture.add_subplot()
+
+
 def bar_axes(axes: Axes, places: Sequence[float], names: list[str]) -> None:
     """Name horizontal bars, without lines or ticks beside them."""
     axes.set_yticks(places, names)
@@ -128,6 +138,14 @@ def ratio_bars(
     axes.set_xlim(0, 1.35 * longest)  # the text of the longest bar ends inside
 
 
+def grouped(rows: list[Row], *keys: str) -> dict[tuple[str, ...], list[Row]]:
+    """The rows by their values of these keys."""
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return found
+
+
 def row_mark(row: Disturbed, noise: float) -> str:
     """The mark of a timing (``findings.captions``)."""
     return captions.disturbance_mark(row["others"], noise)
@@ -141,6 +159,22 @@ def marked(row: Disturbed, noise: float, name: str, scale: float = 1.0, digits: 
 def row_marks(rows: Sequence[Disturbed], noise: float) -> str:
     """What the marks of these timings mean."""
     return captions.legend(row_mark(row, noise) for row in rows)
+
+
+def same_translations(path: Path) -> list[float]:
+    """Of each record the share of the sentences that it translates as the first one does.
+
+    From the file that ``report.keep`` has made, else from the translations that the records name.
+    """
+    if shares(path).exists():
+        return read_json(shares(path))
+    outputs = [(path.parent / record.output).read_text(encoding="utf-8").splitlines() for record in read(path)]
+    return [sum(map(str.__eq__, lines, outputs[0])) / len(outputs[0]) for lines in outputs]
+
+
+def shares(path: Path) -> Path:
+    """Where ``report.keep`` puts the shares of a file of records."""
+    return path.with_suffix(".same.json")
 
 
 class Conditions(NamedTuple):

@@ -1,8 +1,8 @@
-# The speed tables of WNGT 2020, timed on this machine: tables 5 (ladder) and 6 (end_to_end) and figure 2 (scaling); and
-# an ablation of the native engine (switches). The models are those of the study, with BLEU, and untrained ones of the
-# papers' sizes, for their speed only. Where CTranslate2 does not run a system, the native engine stands in. Untrained
-# ones of every architecture are in one table, too (architectures). Recurrent systems with fully connected layers on top
-# have a ladder of their own, that of Devlin 2017 (identities).
+# The speed tables, timed on this machine: an ablation of the native engine (switches), untrained models of every
+# architecture (architectures), and those of papers: tables 5 (ladder) and 6 (end_to_end) and figure 2 (scaling) of WNGT
+# 2020, whose rules are in papers/wngt2020, and the ladder of Devlin 2017 (identities) for recurrent systems with fully
+# connected layers on top, in papers/devlin2017. The models are those of the study, with BLEU, and untrained ones of the
+# papers' sizes, for their speed only. Where CTranslate2 does not run a system, the native engine stands in.
 
 # All but end_to_end and architectures show one system each, as in the paper. `speed` makes those of the first trained
 # system and of the first untrained one; others can be asked for by name. The native engine is in all of them where the
@@ -24,7 +24,7 @@ SPEED_TABLES = [
     *SPEED_OF_ALL,
 ]
 SPEED_OPTIONS = (
-    f"--test-sets {study.paths.named_corpora([study.corpora.timed])[0]} --study {study.name}"
+    f"--test-sets {study.paths.named_corpora([study.corpora.timed])[0]} --study {study.config.study}"
     f" --runs {study.config.decoding.runs} --noise {study.config.decoding.noise}"
     f" {PRICE}"
 )
@@ -62,93 +62,13 @@ rule untrained:
         " --output {output.averaged} --learning {output.learning} > {log} 2>&1"
 
 
-rule ladder:
-    """The gain of each optimisation, one switch after the other. The experiments below are made in the same way."""
-    input:
-        baseline=study.paths.model("{system}", "opennmt-tf"),
-        models=lambda w: study.speed.ladder(w.system),
-        test_set=study.paths.clean(study.corpora.timed),
-    output:
-        records=f"{study.folder}/speed/ladder.{{system}}.json",
-    log:
-        f"{study.folder}/logs/ladder_{{system}}.log",
-    benchmark:
-        f"{study.folder}/benchmarks/ladder_{{system}}.tsv"
-    threads: ALL_CORES
-    resources:
-        **growing(mem_mb=8000, runtime=600),
-    params:
-        experiment="ladder",
-        models=lambda w, input: f"--baseline {input.baseline} --models {input.models}",
-        options=SPEED_OPTIONS,
-        translations=lambda w, output: output.records.removesuffix(".json"),
-    shell:
-        f"{ALONE}"
-        " python -m experiments.{params.experiment} {params.models}"
-        " {params.options} --translations {params.translations} --output {output.records}"
-        " 2> >(shown {log})"
+def speed_options(wildcards, output):
+    """What all experiments of this file and of the papers take that leave measurement records."""
+    return f"{SPEED_OPTIONS} --translations {output.records.removesuffix('.json')}"
 
 
-# The toolkit against all optimisations together, the runs of all systems in turn.
-use rule ladder as end_to_end with:
-    input:
-        models=[
-            *expand(study.paths.model("{system}", "opennmt-tf"), system=study.speed.systems),
-            *study.models.optimised(*study.speed.systems),
-        ],
-        exact=study.models.exact(*study.speed.trained),
-        test_set=study.paths.clean(study.corpora.timed),
-    output:
-        records=f"{study.folder}/speed/end_to_end.json",
-    log:
-        f"{study.folder}/logs/end_to_end.log",
-    benchmark:
-        f"{study.folder}/benchmarks/end_to_end.tsv"
-    params:
-        experiment="end_to_end",
-        models=lambda w, input: f"--models {input.models} --exact {input.exact}",
-        options=SPEED_OPTIONS,
-        translations=lambda w, output: output.records.removesuffix(".json"),
-
-
-# Untrained models of every architecture, in OpenNMT-tf and in the native engine.
-use rule ladder as architectures with:
-    input:
-        models=study.speed.architectures,
-        test_set=study.paths.clean(study.corpora.timed),
-    output:
-        records=f"{study.folder}/speed/architectures.json",
-    log:
-        f"{study.folder}/logs/architectures.log",
-    benchmark:
-        f"{study.folder}/benchmarks/architectures.tsv"
-    params:
-        experiment="architectures",
-        models=lambda w, input: f"--models {input.models}",
-        options=SPEED_OPTIONS,
-        translations=lambda w, output: output.records.removesuffix(".json"),
-
-
-# Workers over the file against threads inside the batch.
-use rule ladder as scaling with:
-    input:
-        models=lambda w: study.models.optimised(w.system),
-        test_set=study.paths.clean(study.corpora.timed),
-    output:
-        records=f"{study.folder}/speed/scaling.{{system}}.json",
-    log:
-        f"{study.folder}/logs/scaling_{{system}}.log",
-    benchmark:
-        f"{study.folder}/benchmarks/scaling_{{system}}.tsv"
-    params:
-        experiment="scaling",
-        models=lambda w, input: f"--models {input.models}",
-        options=SPEED_OPTIONS,
-        translations=lambda w, output: output.records.removesuffix(".json"),
-
-
-# Ablations of the native engine: all of its parts but one at a time.
-use rule ladder as switches with:
+rule switches:
+    """Ablations of the native engine: all of its parts but one at a time. What else is timed is made in this way."""
     input:
         model=study.paths.model("{system}", "native-int8"),
         others=lambda w: [
@@ -164,29 +84,33 @@ use rule ladder as switches with:
         f"{study.folder}/logs/switches_{{system}}.log",
     benchmark:
         f"{study.folder}/benchmarks/switches_{{system}}.tsv"
+    threads: ALL_CORES
+    resources:
+        **growing(mem_mb=8000, runtime=600),
     params:
-        experiment="switches",
+        program="experiments.switches",
         models=lambda w, input: f"--model {input.model} --others {input.others}",
-        options=SPEED_OPTIONS,
-        translations=lambda w, output: output.records.removesuffix(".json"),
+        options=speed_options,
+    shell:
+        f"{ALONE}"
+        " python -m {params.program} {params.models} {params.options} --output {output.records} 2> >(shown {log})"
 
 
-# Ablations after Devlin 2017: each way to compute less in a recurrent model with fully connected layers.
-use rule ladder as identities with:
+# Untrained models of every architecture, in OpenNMT-tf and in the native engine.
+use rule switches as architectures with:
     input:
-        models=lambda w: [study.paths.model(w.system, f"native-{type}") for type in ("float32", "int16", "int8")],
+        models=study.speed.architectures,
         test_set=study.paths.clean(study.corpora.timed),
     output:
-        records=f"{study.folder}/speed/identities.{{system}}.json",
+        records=f"{study.folder}/speed/architectures.json",
     log:
-        f"{study.folder}/logs/identities_{{system}}.log",
+        f"{study.folder}/logs/architectures.log",
     benchmark:
-        f"{study.folder}/benchmarks/identities_{{system}}.tsv"
+        f"{study.folder}/benchmarks/architectures.tsv"
     params:
-        experiment="identities",
+        program="experiments.architectures",
         models=lambda w, input: f"--models {input.models}",
-        options=SPEED_OPTIONS,
-        translations=lambda w, output: output.records.removesuffix(".json"),
+        options=speed_options,
 
 
 rule speed_scores:

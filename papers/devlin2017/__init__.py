@@ -1,0 +1,4 @@
+"""Devlin 2017.
+
+- Section 4: ``identities``, ``identities_report``
+"""

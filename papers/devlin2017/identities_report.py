@@ -1,0 +1,66 @@
+"""The rungs of ``identities``, and how many translations stay the same (section 4): a table and bars."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+
+from formats import measurement
+from formats.measurement import Measurement
+from report import figure, table_parts
+
+NOTE = """
+A row has what all rows above it have; each but the last translates sentence by sentence, all with a beam of
+{first.beam_size} on one core, {map}. Target tokens over the time from text to text, the median with the slowest and
+the fastest run. ×: times faster, run by run, the median with the lowest and the highest. "same": translations that are
+those of the first row. Devlin 2017 prints 4.4 times the speed of the baseline for a ladder with these rungs up to
+"equal states once", where sigmoid and tanh are looked up, and over 99.9 % of translations that are the baseline's.
+{conditions}
+"""
+COLOR = "#d55e00"
+
+
+class Rung(NamedTuple):
+    record: Measurement
+    same: float  # share of the sentences whose translations are those of the first rung
+
+
+def read(path: Path) -> list[Rung]:
+    """Records with the shares that ``report.keep`` has kept, or those of the translations that they name."""
+    return [*map(Rung, measurement.read(path), table_parts.same_translations(path))]
+
+
+def table(rungs: list[Rung]) -> str:
+    records = [rung.record for rung in rungs]
+    above = [None, *records]
+    rows = [row(rung, before, records) for before, rung in zip(above, rungs, strict=False)]
+    title = f"What a recurrent decoder need not compute: {table_parts.title(records[0])}"
+    mapped = "with" if records[0].vocabulary_map else "without"
+    note = NOTE.format(first=records[0], map=f"{mapped} a vocabulary map", conditions=table_parts.conditions(records))
+    return table_parts.page(title, rows, note)
+
+
+def row(rung: Rung, above: Measurement | None, records: list[Measurement]) -> dict[str, str]:
+    """The cells of a rung; ``above`` is the record of the rung before it."""
+    record = rung.record
+    return {
+        "": record.rung,
+        "target tokens/s": table_parts.speed(record, records),
+        "× the row above": table_parts.times(record, above) if above else "",
+        "× all computed": table_parts.times(record, records[0]) if above else "",
+        "same": f"{rung.same:.1%}",
+        "BLEU": table_parts.bleu(record),
+        **table_parts.resources(record),
+    }
+
+
+@figure.styled
+def draw(rungs: list[Rung]) -> Figure:
+    """Times as fast as the first rung, which is on top; whiskers go from the lowest run to the highest."""
+    records = [rung.record for rung in rungs]
+    picture, axes = table_parts.bar_picture(len(rungs))
+    pairs = [(record, records[0]) for record in records]
+    table_parts.ratio_bars(axes, pairs, range(len(records)), [COLOR] * len(records))
+    axes.set_xlabel("times as fast as the first row", loc="right")
+    table_parts.around(picture, table_parts.title(records[0]), {"native engine": COLOR}, records)
+    return picture

@@ -1,0 +1,5 @@
+"""Marian at WNMT 2018 (Junczys-Dowmunt et al. 2018).
+
+- Figures 1 and 2: ``figures_report``, from the records of ``experiments.architectures``
+- Tables 2 to 4: ``experiments.architectures`` measures, ``report.architectures`` shows
+"""

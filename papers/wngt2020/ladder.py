@@ -1,0 +1,183 @@
+"""Table 5 of WNGT 2020: the gain of each optimisation, one switch after the other, on one core.
+
+A rung keeps the switches of the rungs below it: the baseline, CTranslate2, then 8 bits, sorted batches, packed matrix
+products, the vocabulary map; beyond the paper the overlapping pipeline and the best of some sizes of batches. The
+native engine follows: with the settings of CTranslate2's overlapping rung (candidates of the whole batch), then with a
+map of each sentence, then the best of the same sizes. Each engine is also measured with a worker on every core, apart
+from the ladder. Above the baseline all search greedily. The baseline is unsorted like the rung above it, so that their
+difference is the engine; ``end_to_end`` gives it sorted batches.
+
+If CTranslate2 does not run the system, the native engine replaces it: float32, 16 bits, 8 bits, map of the batch, map
+of each sentence, sorted batches, overlapping stages, the best of the sizes. Up to the map this is table 3 of OpenNMT at
+WNMT 2018 ("Tiny").
+
+Every engine uses the widest instructions of the CPU. CTranslate2 must be forced to; if its own choice is narrower, one
+rung is held to that choice. The first engine in float32 with a beam of 4 is no rung, but the reference for lost BLEU.
+"""
+
+import argparse
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from common import machine
+from common.errors import UserError, command
+from decode import engines
+from findings import comparison
+from findings.comparison import fastest
+from formats import measurement
+from formats.decoding import ONE_CORE
+from formats.measurement import UNTRAINED, Measurement
+from measure import protocol
+from measure.configuration import Configuration
+from papers.wngt2020.rungs import (
+    BEAM,
+    EXACT,
+    GREEDY,
+    HELD,
+    MAP_PER_SENTENCE,
+    NATIVE,
+    OVERLAPPING,
+    OWN_SEARCH,
+    PEER,
+    SEARCH,
+)
+
+BATCHES = (256, 512, 1024, 2048)  # tokens; the fastest is a rung
+
+
+def toolkit(baseline: Path, **shared: Any) -> dict[str, Configuration]:
+    """The rungs of OpenNMT-tf, all switches off. shared: fields of all configurations."""
+    shared |= {"cores": machine.cores()[:1], "batch_tokens": ONE_CORE, "without": frozenset({"sorting", "overlap"})}
+    greedy = Configuration(baseline, baseline=True, **shared)
+    return {BEAM: replace(greedy, beam_size=comparison.BEAM), GREEDY: greedy}
+
+
+def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str, Configuration]:
+    """The rungs below the native engine, bottom up; ``exact`` and ``rounded``: CTranslate2's in float32 and 8 bits."""
+    isa, ladder = engines.isa(rounded), toolkit(baseline, **shared)
+    plain = replace(ladder[GREEDY], model=exact, baseline=False, isa=isa)
+    plain = plain.but(without={"packed"}) if machine.packs() else plain
+    if isa not in (None, HELD):
+        ladder[f"{PEER} held to {HELD}"] = replace(plain, isa=HELD)
+    ladder[PEER] = plain
+    ladder["8 bits"] = replace(plain, model=rounded)
+    last = ladder["sorted batches"] = ladder["8 bits"].but(again={"sorting"})
+    if machine.packs():
+        last = ladder["packed matrices"] = last.but(again={"packed"})
+    last = ladder["vocabulary map"] = replace(last, vocabulary_map=True)
+    ladder[OVERLAPPING] = last.but(again={"overlap"})
+    return ladder
+
+
+def native_rungs(model: Path, last: Configuration) -> dict[str, Configuration]:
+    """The native engine with the settings of CTranslate2's ``last`` rung. model: a folder in 8 bits, with a map."""
+    same = replace(last, model=model, isa=None)
+    return {NATIVE: same.but(without={"map_per_sentence"}), MAP_PER_SENTENCE: same}
+
+
+def without_ctranslate2(baseline: Path, by_type: dict[str, Path], **shared: Any) -> dict[str, Configuration]:
+    """As ``rungs``, with the native engine instead of CTranslate2. by_type: its folders, at least float32 and int8."""
+    ladder = toolkit(baseline, **shared)
+    exact = replace(ladder[GREEDY], model=by_type["float32"], baseline=False)
+    ladder[EXACT] = exact.but(without={"map_per_sentence"})
+    if "int16" in by_type:
+        ladder["16 bits"] = replace(ladder[EXACT], model=by_type["int16"])
+    ladder["8 bits"] = replace(ladder[EXACT], model=by_type["int8"])
+    last = ladder["vocabulary map"] = replace(ladder["8 bits"], vocabulary_map=True)
+    last = ladder[MAP_PER_SENTENCE] = last.but(again={"map_per_sentence"})
+    last = ladder["sorted batches"] = last.but(again={"sorting"})
+    ladder[OVERLAPPING] = last.but(again={"overlap"})
+    return ladder
+
+
+def on_one_core(last: Configuration) -> dict[int, Configuration]:
+    """The last rung by the tokens of its batches, including its own size."""
+    others = {size: replace(last, batch_tokens=size, label=f"{size}-tokens") for size in BATCHES}
+    return others | {last.batch_tokens: last}
+
+
+def on_all_cores(last: Configuration) -> dict[int, Configuration]:
+    """The last rung with a worker on every core by the tokens of its batches; empty on a machine with one core."""
+    cores = machine.cores()
+    if len(cores) == 1:
+        return {}
+    workers = replace(last, workers=len(cores), cores=cores)
+    return {size: replace(workers, batch_tokens=size, label=f"all-cores.{size}-tokens") for size in BATCHES}
+
+
+def reference(name: str, exact: Path, last: Configuration) -> dict[str, Configuration]:
+    """The search that a trained model's lost BLEU is relative to, otherwise decoded like the last rung."""
+    if engines.describe(exact).role == UNTRAINED:
+        return {}
+    return {name: replace(last, model=exact, beam_size=comparison.BEAM, vocabulary_map=False)}
+
+
+def by_engine(models: list[Path]) -> dict[str, dict[str, Path]]:
+    """Folders by engine and type. Raises UserError where the first engine lacks float32 or 8 bits."""
+    found: dict[str, dict[str, Path]] = {comparison.CTRANSLATE2: {}, comparison.NATIVE: {}}
+    for model in models:
+        description = engines.describe(model)
+        if description.engine not in found:
+            raise UserError(f"{model}: is for {engines.of(model).label}; give it as --baseline")
+        found[description.engine][description.quantization] = model
+    first = found[comparison.CTRANSLATE2] or found[comparison.NATIVE]
+    if missing := {"float32", "int8"} - set(first):
+        raise UserError(f"--models: none in {' and '.join(sorted(missing))}; a ladder needs both of its first engine")
+    return found
+
+
+def all_rungs(baseline: Path, models: list[Path], sentences: int | None) -> tuple[list[dict[str, Configuration]], dict]:
+    """The rungs of each engine, from the lowest to the highest, and the search that lost BLEU is relative to."""
+    peer, native = by_engine(models).values()
+    if not peer:
+        ladder = without_ctranslate2(baseline, native, **protocol.text(native["int8"], sentences))
+        return [ladder], reference(OWN_SEARCH, native["float32"], ladder[OVERLAPPING])
+    ladder = rungs(baseline, peer["float32"], peer["int8"], **protocol.text(peer["int8"], sentences))
+    last = ladder[OVERLAPPING]
+    ladders = [ladder, *([native_rungs(native["int8"], last)] if "int8" in native else [])]
+    return ladders, reference(SEARCH, peer["float32"], last)
+
+
+def best(by_tokens: dict[int, Measurement]) -> Measurement:
+    """The fastest of the records by tokens of a batch, as a rung."""
+    record = fastest(by_tokens)
+    name = f"best of {len(by_tokens)} sizes of batches: {record.batch_tokens:,} tokens"
+    workers = f"{record.workers} workers on {len(record.cores)} cores, " if record.workers > 1 else ""
+    engine = f"{NATIVE}, " if record.engine == comparison.NATIVE else ""
+    return replace(record, rung=engine + workers + name)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--baseline", type=Path, required=True, help="model folder of OpenNMT-tf")
+    about = (
+        "CTranslate2's in float32 and 8 bits, the native engine's in 8 bits, with maps; if CTranslate2 does not run the"
+        " system, the native engine's in float32, 8 bits and optionally 16 bits"
+    )
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help=about)
+    protocol.speed_options(parser)
+    args = parser.parse_args()
+
+    ladders, apart = all_rungs(args.baseline, args.models, args.sentences)
+    tops = [[*ladder.values()][-1] for ladder in ladders]
+    sizes, everywhere = [*map(on_one_core, tops)], [*filter(None, map(on_all_cores, tops))]
+
+    todo = list(dict.fromkeys(itertools.chain(*(part.values() for part in (*ladders, *sizes, *everywhere, apart)))))
+    records = dict(zip(todo, protocol.timed(todo, args), strict=True))
+
+    def found(part: dict[Any, Configuration]) -> dict[Any, Measurement]:
+        return {key: records[configuration] for key, configuration in part.items()}
+
+    rows = [row for both in zip(ladders, sizes, strict=True) for row in (*named(found(both[0])), best(found(both[1])))]
+    rows += [best(found(by_tokens)) for by_tokens in everywhere]
+    measurement.write(args.output, [*rows, *named(found(apart))])
+
+
+def named(rungs: dict[str, Measurement]) -> list[Measurement]:
+    return [replace(record, rung=name) for name, record in rungs.items()]
+
+
+if __name__ == "__main__":
+    command(main)

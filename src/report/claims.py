@@ -1,0 +1,199 @@
+"""The five papers (papers/NAME/paper.yaml), the numbers that they print (claims.csv), and how far one may be off.
+
+OpenNMT at WNMT 2018: tables 1 and 3 and the caption of figure 2. Marian at WNMT 2018: tables 2, 3 (on a GPU) and 4.
+Devlin 2017: the numbers of its text. OpenNMT at WNGT 2020: tables 1 and 3 to 6. FastSeq: all tables. And the numbers of
+their texts that are in no table.
+"""
+
+import csv
+import importlib.resources
+from collections.abc import Callable, Iterator
+from functools import cache
+from operator import sub
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from common.errors import UserError
+from common.files import read_yaml
+
+PAPERS = Path(str(importlib.resources.files("papers")))
+WNGT, MARIAN, WNMT, DEVLIN, FASTSEQ = NAMES = "wngt2020", "marian2018", "wnmt2018", "devlin2017", "fastseq2021"
+SIZE_UNITS = {"MiB": 2**20, "MB": 10**6, "GB": 10**9}
+LOWER = ("s", "ms", *SIZE_UNITS)  # units in which less is better
+SWITCHES = {"yes": True, "no": False}
+
+AGREES, LARGER, SMALLER, OPPOSITE = "agrees", "larger", "smaller", "opposite"
+OTHER, NOT_RUN = "not comparable", "not run here"
+VERDICTS = (AGREES, LARGER, SMALLER, OPPOSITE, OTHER, NOT_RUN)
+
+
+class Paper(NamedTuple):
+    """A paper. entries: of its vocabulary, where its sizes count.
+
+    scope, method, easy, hard: lines of the report of its reproduction, by hand. measurements: files of records below
+    results/reference, in which its numbers are looked for in this order.
+    """
+
+    title: str
+    source: str
+    scope: str
+    method: str
+    easy: str
+    hard: str
+    entries: int = 0
+    measurements: tuple[str, ...] = ()
+
+
+class Printed(NamedTuple):
+    """A number of a paper.
+
+    table: its number, ``Figure 2`` or ``text``. page: as printed, where it is known. row: as the paper numbers it, else
+    counted. quantity: what the number is. test_set: of times and scores. over: rows of the same table that this one is
+    compared with; the ratio to each of them is a claim of its own. shape: its name in formats/shapes.yaml. role: of the
+    trained system whose BLEU may be compared. engine, type, beam, map, settings: of the measurement to compare; empty
+    or None where any will do. reason: why nothing can be compared. other: the second number of a ratio.
+    """
+
+    paper: str
+    table: str
+    page: str
+    row: str
+    system: str
+    quantity: str
+    value: float
+    unit: str
+    test_set: str
+    over: tuple[str, ...]
+    shape: str
+    role: str
+    engine: str
+    type: str
+    beam: int | None
+    map: bool | None
+    settings: dict[str, Any]
+    reason: str
+    other: Self | None = None
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """What tells it from the other numbers of its paper."""
+        return self.table, self.row, self.quantity, self.test_set
+
+
+@cache
+def papers() -> dict[str, Paper]:
+    """By name, in the order of the report."""
+    return {name: Paper(**read_yaml(PAPERS / name / "paper.yaml")) for name in NAMES}
+
+
+@cache
+def read() -> tuple[Printed, ...]:
+    """All printed numbers, in the order of the papers."""
+    return tuple(printed for name in NAMES for printed in _printed_by(name))
+
+
+def of_paper(paper: str) -> list[Printed]:
+    """The printed numbers of a paper. Raises UserError for an unknown one."""
+    if found := [printed for printed in read() if printed.paper == paper]:
+        return found
+    raise UserError(f"--paper {paper}: there are {', '.join(papers())}")
+
+
+def value(paper: str, table: str, row: int, quantity: str, test_set: str = "") -> float:
+    """A number of a table. test_set: where the table has several."""
+    (found,) = (
+        printed.value
+        for printed in of_paper(paper)
+        if (printed.table, printed.row, printed.quantity) == (table, str(row), quantity)
+        and test_set in ("", printed.test_set)
+    )
+    return found
+
+
+def ratios(printed: Printed) -> Iterator[Printed]:
+    """How many times better a number is than those it is to be compared with, as claims of their own."""
+    for row in printed.over:
+        place = printed.table, row, printed.quantity, printed.test_set
+        (other,) = (other for other in read() if other.paper == printed.paper and other.place == place)
+        lower = printed.unit in LOWER
+        yield printed._replace(
+            quantity=f"times {'smaller' if printed.unit in SIZE_UNITS else 'faster'} than ({other.row})",
+            value=other.value / printed.value if lower else printed.value / other.value,
+            unit="×",
+            reason=printed.reason or other.reason,
+            other=other,
+        )
+
+
+def _printed_by(paper: str) -> list[Printed]:
+    with open(PAPERS / paper / "claims.csv", encoding="utf-8", newline="") as file:
+        return [_printed(paper, line) for line in csv.DictReader(file)]
+
+
+def _printed(paper: str, line: dict[str, str]) -> Printed:
+    """A line of a file: its numbers are numbers, ``yes`` and ``no`` are switches."""
+    settings = (setting.split("=") for setting in line["settings"].split())
+    return Printed(
+        paper,
+        **line
+        | {
+            "value": float(line["value"]),
+            "over": tuple(line["over"].split()),
+            "beam": int(line["beam"]) if line["beam"] else None,
+            "map": SWITCHES.get(line["map"]),
+            "settings": {name: SWITCHES[value] if value in SWITCHES else int(value) for name, value in settings},
+        },
+    )
+
+
+class Tolerance(NamedTuple):
+    """How far a number may be off the printed one, to both sides, and still agree.
+
+    off: of two numbers, as a share or in points; below zero if the first is smaller. near: the largest that agrees.
+    neutral: the number that claims neither a gain nor a loss, for numbers that claim one. text: for people.
+    """
+
+    off: Callable[[float, float], float]
+    near: float
+    text: str
+    neutral: float | None = None
+
+    def verdict(self, measured: float, printed: float) -> str:
+        """A printed number that is within the tolerance of ``neutral`` claims no direction: nothing is opposite."""
+        off = self.off(measured, printed)
+        if abs(off) <= self.near:
+            return AGREES
+        if self._direction(measured) * self._direction(printed) < 0:
+            return OPPOSITE
+        return LARGER if off > 0 else SMALLER
+
+    def _direction(self, number: float) -> int:
+        off = 0.0 if self.neutral is None else self.off(number, self.neutral)
+        return (off > self.near) - (off < -self.near)
+
+    def __str__(self) -> str:
+        return self.text.format(self.near)
+
+
+def _share(measured: float, printed: float) -> float:
+    return measured / printed - 1
+
+
+_POINTS = Tolerance(sub, 0.5, "{:.1f} points")
+_SHARE = Tolerance(_share, 0.02, "{:.0%}")
+GAIN = "ΔBLEU"  # the unit of a difference of two scores
+TOLERANCES = {
+    "×": Tolerance(_share, 0.1, "{:.0%}", neutral=1),
+    "BLEU": _POINTS,
+    "%": _POINTS,
+    GAIN: Tolerance(sub, 0.2, "{:.1f} points", neutral=0),
+    "parameters": Tolerance(_share, 0, "equal"),
+    "sentences": Tolerance(_share, 0.1, "{:.0%}"),
+    "size": _SHARE,
+    **dict.fromkeys(SIZE_UNITS, _SHARE),
+}  # by quantity, else by unit
+
+
+def tolerance_of(printed: Printed) -> Tolerance | None:
+    """That of its quantity or unit; None for numbers of a machine or a task, which cannot be compared."""
+    return TOLERANCES.get(printed.quantity) or TOLERANCES.get(printed.unit)
