@@ -17,7 +17,7 @@ from findings import best_model, comparison
 from formats import measurement
 from formats.learning import Learning
 from formats.measurement import Spread
-from report import corpora_figures, figure, front, labels, published, training
+from report import corpora_page, figure, front, labels, published, training
 
 SPEED = "source_words_per_second"
 
@@ -316,7 +316,7 @@ def corpus(**values):
 
 
 def test_funnel_writes_every_count():
-    picture = corpora_figures.draw_funnel([corpus(), corpus(dropped={"duplicate": 0, "new_reason": 10})])
+    picture = corpora_page.draw_funnel([corpus(), corpus(dropped={"duplicate": 0, "new_reason": 10})])
     texts = [text.get_text() for axes in picture.axes for text in axes.texts]
     dropped = ["dropped: 3 empty, 7 too long", "dropped: 10 new reason"]
     assert texts == ["990 of 1,000 lines kept (99.00%)"] * 2 + dropped
@@ -324,8 +324,8 @@ def test_funnel_writes_every_count():
 
 @pytest.mark.slow
 def test_many_reasons_stay_in_their_panel():
-    counts = corpus(dropped={reason: 12345 for reason in corpora_figures.REASONS})
-    picture = corpora_figures.draw_funnel([counts, counts])
+    counts = corpus(dropped={reason: 12345 for reason in corpora_page.REASONS})
+    picture = corpora_page.draw_funnel([counts, counts])
     picture.draw_without_rendering()
     right = picture.axes[1]
     assert right.get_window_extent().width > picture.bbox.width / 3
@@ -333,14 +333,14 @@ def test_many_reasons_stay_in_their_panel():
 
 
 def test_bars_are_as_long_as_their_counts():
-    left, right = corpora_figures.draw_funnel([corpus()]).axes
+    left, right = corpora_page.draw_funnel([corpus()]).axes
     assert sum(patch.get_width() for patch in left.patches) == 1000
     assert sum(patch.get_width() for patch in right.patches) == pytest.approx(100)
 
 
 @pytest.mark.parametrize("counts", [corpus(dropped={}), corpus(lines_in=0, lines_out=0, dropped={"empty": 0})])
 def test_nothing_dropped(counts, tmp_path):
-    picture = corpora_figures.draw_funnel([counts])
+    picture = corpora_page.draw_funnel([counts])
     assert picture.axes[1].texts[0].get_text() == "dropped: none"
     figure.save(picture, tmp_path / "funnel.svg")
 

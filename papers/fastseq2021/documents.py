@@ -2,6 +2,7 @@
 
 from formats.experiments import Circumstances, CpuSeconds, Disturbed, Model
 
+ENGINE, SYNCHRONOUS, ASYNCHRONOUS = "engine", "synchronous", "asynchronous"  # ``way`` of pipeline_cost
 # ngram_timing: hypotheses are drawn at random
 DIFFERENT = 40  # pieces to draw from: at 256 pieces one step in seven bans something
 VOCABULARY = 8000  # columns of the scores

@@ -23,10 +23,9 @@ from formats.decoding import ONE_CORE
 from formats.records import sources
 from measure import in_process
 from measure.in_process import Conditions
-from papers.fastseq2021.documents import PipelineRow
+from papers.fastseq2021.documents import ASYNCHRONOUS, ENGINE, SYNCHRONOUS, PipelineRow
 
 LINES = 10_000
-ENGINE, SYNCHRONOUS, ASYNCHRONOUS = "engine", "synchronous", "asynchronous"
 
 
 def agree(engine: Engine, prepared: list[Batch], pipelines: dict[str, Pipeline], lines: list[str]) -> None:

@@ -9,7 +9,7 @@ from common.files import read_json, typed
 from findings import captions
 from findings.captions import repeats
 from formats.measurement import Spread
-from papers.fastseq2021.documents import Pipeline, PipelineRow
+from papers.fastseq2021.documents import ASYNCHRONOUS, ENGINE, SYNCHRONOUS, Pipeline, PipelineRow
 from report import figure, markup, table_parts
 from report.table_parts import grouped
 
@@ -18,9 +18,9 @@ text to text, against the engine alone on batches that were cut before; {repeats
 After section 4.3 of FastSeq, where the asynchronous pipeline was 1.5 times as fast. Where every core has a worker, \
 text and engine share the cores, and no overlap can hide that work."""
 COLORS = {
-    "engine": "#777777",
-    "synchronous": figure.STUDENTS[1].color,
-    "asynchronous": figure.STUDENTS[0].color,
+    ENGINE: "#777777",
+    SYNCHRONOUS: figure.STUDENTS[1].color,
+    ASYNCHRONOUS: figure.STUDENTS[0].color,
 }
 
 
@@ -40,7 +40,7 @@ def cost(row: PipelineRow) -> Spread:
 
 def table(result: Pipeline) -> str:
     rows, noise = result["rows"], result["noise"]
-    bare = {(row["engine_label"], setting(row)): row for row in rows if row["way"] == "engine"}
+    bare = {(row["engine_label"], setting(row)): row for row in rows if row["way"] == ENGINE}
     cells = [
         {
             "": setting(row),
@@ -48,7 +48,7 @@ def table(result: Pipeline) -> str:
             "way": row["way"] + captions.worst(table_parts.row_mark(each, noise) for each in (row, bare[key])),
             "seconds": f"{Spread.read(row, 'seconds'):,.2f}",
             "source words/s": f"{row['source_words_per_second']:,.0f}",
-            "% over the engine": "" if row["way"] == "engine" else f"{cost(row):+.1f}",
+            "% over the engine": "" if row["way"] == ENGINE else f"{cost(row):+.1f}",
         }
         for row in rows
         if (key := (row["engine_label"], setting(row)))
@@ -74,7 +74,7 @@ def draw(result: Pipeline) -> Figure:
 
 def panel(axes: Axes, rows: list[PipelineRow]) -> None:
     settings = list(dict.fromkeys(map(setting, rows)))
-    for number, way in enumerate(("synchronous", "asynchronous")):
+    for number, way in enumerate((SYNCHRONOUS, ASYNCHRONOUS)):
         costs = [cost(row) for row in rows if row["way"] == way]
         axes.bar(
             [place + 0.36 * (number - 0.5) for place in range(len(settings))],

@@ -36,6 +36,7 @@ from papers.wngt2020.rungs import (
     EXACT,
     GREEDY,
     HELD,
+    HELD_PEER,
     MAP_PER_SENTENCE,
     NATIVE,
     OVERLAPPING,
@@ -60,7 +61,7 @@ def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str
     plain = replace(ladder[GREEDY], model=exact, baseline=False, isa=isa)
     plain = plain.but(without={"packed"}) if machine.packs() else plain
     if isa not in (None, HELD):
-        ladder[f"{PEER} held to {HELD}"] = replace(plain, isa=HELD)
+        ladder[HELD_PEER] = replace(plain, isa=HELD)
     ladder[PEER] = plain
     ladder["8 bits"] = replace(plain, model=rounded)
     last = ladder["sorted batches"] = ladder["8 bits"].but(again={"sorting"})

@@ -10,7 +10,7 @@ from findings.comparison import times_faster
 from formats import measurement
 from formats.measurement import Measurement
 from formats.shape import registry, shape
-from papers.wngt2020.rungs import BEAM, EXACT, GREEDY, HELD, NATIVE, OVERLAPPING, OWN_SEARCH, PEER, SEARCH
+from papers.wngt2020.rungs import BEAM, EXACT, GREEDY, HELD, HELD_PEER, NATIVE, OVERLAPPING, OWN_SEARCH, PEER, SEARCH
 from report import claims, figure, markup, table_parts
 
 read = measurement.read
@@ -41,6 +41,7 @@ then so with a map, whose row is here in 8 bits; and its BLEU. """
 NATIVE_NOTE = """"{name}" decodes the same weights, in the native engine of this project, with the settings of
 "{below}", and × the row above is over that row. """
 HELD_NOTE = "CTranslate2 would take {held} by itself: the row that is held to it is denied what OpenNMT-tf has. "
+BESIDE = "paper", "paper's BLEU"  # columns
 APART = """
 ## On all cores
 
@@ -85,7 +86,7 @@ def table(records: list[Measurement]) -> str:
         chosen="last row was" if len(best) == 1 else "last row of each engine was",
         tried=tried(best),
         native=NATIVE_NOTE.format(name=NATIVE, below=OVERLAPPING) if NATIVE in rungs else "",
-        held=HELD_NOTE.format(held=HELD) if any(HELD in name for name in rungs) else "",
+        held=HELD_NOTE.format(held=HELD) if HELD_PEER in rungs else "",
         conditions=table_parts.conditions(records),
     )
     everywhere = [apart(shown[len(ladder) :], best, rungs)] if len(shown) > len(ladder) else []
@@ -99,19 +100,21 @@ def tried(best: list[Measurement]) -> str:
     return "; ".join(f"{engine_label(record)}: {sizes(record)}" for record in best)
 
 
-def row(record: Measurement, above: Measurement | None, rungs: dict[str, Measurement]) -> dict[str, str]:
-    """The cells of a rung; ``above`` is the rung before it."""
+def row(
+    record: Measurement, above: Measurement | None, rungs: dict[str, Measurement], over: str = "the row above"
+) -> dict[str, str]:
+    """The cells of a rung; ``above`` is the rung before it, which the table names ``over``."""
     paper = paper_of(record, rungs)
     return {
         "": record.rung,
         "target tokens/s": table_parts.speed(record, [*rungs.values()]),
-        "× the row above": table_parts.times(record, above) if above else "",
+        f"× {over}": table_parts.times(record, above) if above else "",
         "× beam 4": table_parts.times(record, rungs[BEAM], 1),
         "× greedy": table_parts.times(record, rungs[GREEDY], 1),
-        "paper": table_parts.paper(record, f"{paper[0]:.2f}" if paper else ""),
+        BESIDE[0]: table_parts.paper(record, f"{paper[0]:.2f}" if paper else ""),
         "BLEU": table_parts.bleu(record),
         "loss": table_parts.loss(record, list(rungs.values())),
-        "paper's BLEU": table_parts.paper(record, f"{paper[1]:.2f}" if paper else ""),
+        BESIDE[1]: table_parts.paper(record, f"{paper[1]:.2f}" if paper else ""),
         "set": record.forced_isa or "",
         "candidates": table_parts.candidates(record),
         **table_parts.resources(record),
@@ -121,11 +124,7 @@ def row(record: Measurement, above: Measurement | None, rungs: dict[str, Measure
 def apart(records: list[Measurement], best: list[Measurement], rungs: dict[str, Measurement]) -> str:
     """The section of the rungs on all cores, one of each engine; ``best`` are their last rungs on one core."""
     cells = [
-        {
-            name.replace("the row above", "one core"): cell
-            for name, cell in row(record, one_core, rungs).items()
-            if not name.startswith("paper")
-        }
+        {name: cell for name, cell in row(record, one_core, rungs, "one core").items() if name not in BESIDE}
         for record, one_core in zip(records, best, strict=True)
     ]
     alone = len(records) == 1

@@ -45,7 +45,7 @@ from measure import in_process
 from measure.in_process import Conditions
 from measure.timing_loop import Usage
 from papers.wnmt2018 import components_native
-from papers.wnmt2018.documents import COMPONENTS, ComponentsRow
+from papers.wnmt2018.documents import COMPONENTS, DIFFERENCES, ComponentsRow
 
 Job = Callable[[], Any]
 
@@ -129,7 +129,7 @@ def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> ComponentsRow:
         "engine": CTranslate2.name,
         "engine_label": CTranslate2.label,
         "engine_version": ctranslate2.__version__,
-        "how": "differences",
+        "how": DIFFERENCES,
         "system": description.system,
         "shape": description.shape,
         "compute_type": description.quantization,

@@ -23,7 +23,7 @@ from formats.measurement import Spread
 from measure import in_process, timing_loop
 from measure.in_process import Conditions
 from measure.timing_loop import Usage, watch
-from papers.wnmt2018.documents import ComponentsRow
+from papers.wnmt2018.documents import CLOCK, ComponentsRow
 
 GROUPS = {
     "encoder": ("encoder products", "encoder attention", "encoder rows"),
@@ -116,4 +116,4 @@ def rows(
     mapped = [engines.describe_for(model, Native).vocabulary_map for model in models]
     ways = [(model, Search(beam)) for model, beam in product(models, beam_sizes)]
     ways += [(models[-1], Search(beam, vocabulary_map=True)) for beam in beam_sizes if mapped[-1]]
-    return [row(model, search, "clock", profiled, batches, conditions) for model, search in ways]
+    return [row(model, search, CLOCK, profiled, batches, conditions) for model, search in ways]

@@ -9,7 +9,7 @@ from common.files import read_json, typed
 from findings.captions import repeats
 from formats.experiments import FEW, Share
 from formats.measurement import Spread
-from papers.wnmt2018.documents import COMPONENTS, OPERATORS, Components, ComponentsRow
+from papers.wnmt2018.documents import CLOCK, COMPONENTS, DIFFERENCES, OPERATORS, Components, ComponentsRow
 from report import figure, markup, table_parts
 
 NOTE = """Share of the time of decoding by component, in per cent, {repeats}, with the lowest and \
@@ -18,14 +18,14 @@ Figure 2 of WNMT 2018, where the generator was the largest part.
 
 * **profiler**: measured. TensorFlow's own profiler noted every operation of OpenNMT-tf by its place in the model; \
 *other* is TensorFlow between the operations. The profiler's own cost is in the last column."""
-DIFFERENCES = """* **differences**: the wheel of CTranslate2 {version} is built without its profiler. *Encoder* is \
+BY_DIFFERENCES = """* **differences**: the wheel of CTranslate2 {version} is built without its profiler. *Encoder* is \
 measured, running alone in the engine. The rest is inferred from what decoding costs less without a part: \
 *attention* without the layers between decoder and encoder, *generator* with {few} candidates instead of the \
 vocabulary (output layer, softmax, choice of the best pieces), *search* from beams against as many greedy rows (what \
 reordering and bookkeeping cost more, zero for greedy search by definition), *decoder* is what is left. Every \
 sentence has the same number of pieces ({steps}). A difference may be below zero where it is smaller than the \
 spread; the picture leaves it out, and its other parts fill the bar."""
-CLOCK = """* **clock**: measured. The native engine reads the CPU's clock around each of its steps. *Attention* is \
+BY_CLOCK = """* **clock**: measured. The native engine reads the CPU's clock around each of its steps. *Attention* is \
 that between decoder and encoder with its keys and values, but without the projections of its queries and outputs, \
 which are *decoder*; *generator* includes gathering the rows of the candidates. With a map, each sentence has its own \
 candidates. Translations are as long as the engine makes them; what the clock costs is in the last column."""
@@ -57,9 +57,9 @@ def name(row: ComponentsRow) -> str:
 def table(result: Components) -> str:
     rows, noise = result["rows"], result["noise"]
     notes = [NOTE.format(**result, repeats=repeats([result["runs"]]))]
-    if inferred := next((row for row in rows if row["how"] == "differences"), None):
-        notes.append(DIFFERENCES.format(version=inferred["engine_version"], few=FEW, steps=inferred["steps"]))
-    notes += [CLOCK] * any(row["how"] == "clock" for row in rows)
+    if inferred := next((row for row in rows if row["how"] == DIFFERENCES), None):
+        notes.append(BY_DIFFERENCES.format(version=inferred["engine_version"], few=FEW, steps=inferred["steps"]))
+    notes += [BY_CLOCK] * any(row["how"] == CLOCK for row in rows)
     note = "\n".join(notes)
     cells = [row_cells(row, noise) for row in rows]
     operators = [operator_cells(row, noise) for row in with_operators(rows)]

@@ -25,7 +25,7 @@ from measure import in_process
 from measure.timing_loop import watch
 from papers.wnmt2018 import components_native
 from papers.wnmt2018.components_native import Profile
-from papers.wnmt2018.documents import COMPONENTS, OPERATORS
+from papers.wnmt2018.documents import COMPONENTS, OPERATORS, PROFILER
 
 ENCODER = re.compile(r"/(?:(?:self_attention|rnn|conditional)_encoder|dense_bridge)\w*/")
 DECODER = re.compile(r"/\w+_decoder(?:_\d+)?/")
@@ -132,7 +132,7 @@ def main() -> None:
     shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
     batches = in_process.in_batches(sentences, ONE_CORE)
     rows = [
-        components_native.row(args.model, Search(beam), "profiler", profiled, batches, conditions)
+        components_native.row(args.model, Search(beam), PROFILER, profiled, batches, conditions)
         for beam in args.beam_sizes
     ]
     write_json(args.output, {**shared, "rows": rows})

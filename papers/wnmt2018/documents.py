@@ -8,6 +8,9 @@ COMPONENTS = ("encoder", "decoder", "attention", "generator", "search", "other")
 # Figure 2 of WNMT 2018 also has the time by operators: products with weights, products of two states, ...
 OPERATORS = ("linear", "attention", "softmax", "activations", "other")
 
+# ``how`` the parts of a row were told apart
+PROFILER, DIFFERENCES, CLOCK = "profiler", "differences", "clock"
+
 
 class ComponentsRow(CpuSeconds):
     """One way to decode. how: its parts were told apart; profiler_costs: the time that a clock adds, as a share."""

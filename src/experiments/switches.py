@@ -24,12 +24,12 @@ from decode.pipeline import MANY_CORES
 from findings import comparison
 from formats import measurement
 from formats.decoding import ONE_CORE
-from formats.measurement import EVERYTHING
 from measure import protocol
 from measure.configuration import Configuration
 
 NGRAM = 3  # no trigram twice, as in FastSeq
 BLOCKED = "no trigram twice"
+EVERYTHING = "everything"
 
 
 def instruction_sets() -> list[str]:

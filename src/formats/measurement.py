@@ -21,9 +21,6 @@ from common.files import read_json, write_json, write_text
 from formats import schema_from_dataclass, switches
 from formats.schema_from_dataclass import Column, noted, required
 
-# experiments.switches
-EVERYTHING = "everything"  # prefix of the names of the rows that the others of their group are compared with
-
 Role = Literal["teacher", "student", "control", "untrained"]
 ROLES: tuple[Role, ...] = get_args(Role)
 UNTRAINED = "untrained"  # random weights: speed only

@@ -12,7 +12,8 @@ from formats.rounding import OtherCpus, Quantization
 from report import markup
 from report.markup import NONE
 
-NOTE = """Relative error of the weights, per cent of their norm; BLEU on {test_set}, greedy, without a map. "computes
+ERRORS = "Relative error of the weights, per cent of their norm"
+NOTE = f"""{ERRORS}; BLEU on {{test_set}}, greedy, without a map. "computes
 in" is the type that the engine really used, "products" whether its matrix products are exact: without VNNI
 instructions those of 8 bits are cut off where their sums do not fit into 16 bits (`src/common/cpu.py`).
 """
@@ -47,7 +48,7 @@ def table(rounded: Rounded) -> str:
     ]
     layers = markup.table(rows, left=rows[0])
     if not rounded.records:
-        return f"# Quantization\n\n{NOTE.split(';')[0]}.\n\n{layers}\n"
+        return f"# Quantization\n\n{ERRORS}.\n\n{layers}\n"
     note, cells = NOTE.format(test_set=rounded.records[0].test_set), scores(rounded.records, rounded.elsewhere)
     return f"# Quantization\n\n{note}\n{markup.table(cells, left=cells[0])}\n\n{layers}\n"
 

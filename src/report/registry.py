@@ -45,8 +45,8 @@ SUBJECTS = {
     "published": Subject("report.published", (MEASUREMENTS,), "Fronts", ("test_set",)),
     "training": Subject("report.training", (LEARNING,), "Training"),
     "learning": Subject("report.training", (LEARNING,), "Training"),
-    "funnel": Subject("report.corpora_figures", (COUNTS,), "Corpora", suffix="_funnel"),
-    "lengths": Subject("report.corpora_figures", (COUNTS,), "Corpora", suffix="_lengths"),
+    "funnel": Subject("report.corpora_page", (COUNTS,), "Corpora", suffix="_funnel"),
+    "lengths": Subject("report.corpora_page", (COUNTS,), "Corpora", suffix="_lengths"),
     "gap": Subject("report.teacher_student", ("report/gap.json",), "Distillation"),
     "quantization": Subject("report.quantization", ("report/quantization.json", MEASUREMENTS), "Tables"),
     "maps": Subject(

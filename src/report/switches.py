@@ -1,9 +1,11 @@
 """What each part of the native engine brings, from the rows of experiments.switches: a table and bars."""
 
+import itertools
+
 from matplotlib.figure import Figure
 
 from formats import measurement
-from formats.measurement import EVERYTHING, Measurement
+from formats.measurement import Measurement
 from report import figure, table_parts
 
 read = measurement.read
@@ -21,13 +23,9 @@ GAP = 0.5  # in bars, before each group
 
 
 def groups(records: list[Measurement]) -> list[list[Measurement]]:
-    """The records that are compared with one another; the first of each group has everything."""
-    found: list[list[Measurement]] = []
-    for record in records:
-        if record.rung.startswith(EVERYTHING):
-            found.append([])
-        found[-1].append(record)
-    return found
+    """The records of the same search on as many cores, which are compared; the first of each group has everything."""
+    same = itertools.groupby(records, key=lambda record: (record.beam_size, len(record.cores)))
+    return [list(group) for _, group in same]
 
 
 def table(records: list[Measurement]) -> str:
