@@ -13,8 +13,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
+from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,6 +63,11 @@ SYSTEMS += [
     for kind in ("float32", "float16")
 ]
 SYSTEMS += [System("opennmt-2020", str(row), shape, PEER, "float32", 4) for shape, row in WNGT.items()]
+
+
+OVER = {("opennmt-2020", str(row + 4)): [str(row)] for row in WNGT.values()}
+OVER |= {("marian-2018", one): [other] for one, other in (("5", "3"), ("6", "5"), ("7", "6"), ("9", "8"), ("14", "10"))}
+OVER["marian-2018", "10"] = ["9", "7"]  # as `over` in their claims.csv
 
 
 class TestSet(NamedTuple):
@@ -174,14 +180,32 @@ def write_models(
     return found
 
 
-def summary(systems: list[System], runs: dict[System, list[Run]], sets: dict[str, TestSet]) -> list[dict]:
-    return [
+def spread(values: Iterable[float]) -> dict[str, float]:
+    found = sorted(values)
+    return {"median": statistics.median(found), "lowest": found[0], "highest": found[-1]}
+
+
+def seconds(system: System, run: Run) -> float:
+    """From text to text, and loading where the paper counts it."""
+    text = sum(run[f"{step}_seconds"] for step in ("tokenise", "decode", "detokenise"))
+    return text + run["load_seconds"] * (system.paper == "opennmt-2020")
+
+
+def summary(runs: dict[System, list[Run]], sets: dict[str, TestSet]) -> dict[str, list[dict]]:
+    """The seconds of each system, and the ratios that the papers' tables give, run by run."""
+    systems = [
         system._asdict()
-        | {name: statistics.median(run[name] for run in runs[system]) for name in runs[system][0]}
-        | {"pieces_of_references": int(sets[system.paper].lengths.sum()), "runs": runs[system]}
-        for system in systems
-        if system in runs
+        | {"seconds": spread(seconds(system, run) for run in found)}
+        | {"pieces_of_references": int(sets[system.paper].lengths.sum()), "runs": found}
+        for system, found in runs.items()
     ]
+    ratios = []
+    for (one, found), (other, others) in permutations(runs.items(), 2):
+        over = OVER.get((one.paper, one.row), ())
+        if (other.paper, other.type) == (one.paper, one.type) and other.row in over:
+            faster = [seconds(other, b) / seconds(one, a) for a, b in zip(found, others, strict=False)]
+            ratios.append({"system": str(one), "over": str(other), "times_faster": spread(faster)})
+    return {"systems": systems, "ratios": ratios}
 
 
 def main() -> None:
@@ -222,9 +246,8 @@ def main() -> None:
                     "versions": {name: version(name) for name in ("ctranslate2", "torch", "transformers")},
                     "test_sets": {paper: [each.name, len(each.lines)] for paper, each in sets.items()},
                     "parameters": parameters,
-                    "systems": summary(systems, runs, sets),
                 }
-                write_json(args.output, record | machine.describe())
+                write_json(args.output, record | summary(runs, sets) | machine.describe())
             if 2 * time.perf_counter() - round_began - begin > args.seconds:
                 break
 

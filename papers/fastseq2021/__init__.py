@@ -1,6 +1,6 @@
 """FastSeq (Yan et al. 2021); ``documents`` are the types of its JSON.
 
 - Section 4.3: ``pipeline_cost``, ``pipeline_cost_report``
-- Table 3: ``ngram_timing``, ``ngram_timing_report``
+- Table 3: ``ngram_timing``, ``ngram_timing_report``; on a GPU, with PyTorch and Triton: ``gpu_ngrams``
 - Sections 4.1.2 and 5.2: ``encoder_cache``, ``encoder_cache_report``
 """

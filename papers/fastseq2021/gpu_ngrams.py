@@ -161,7 +161,7 @@ def main() -> None:
         for one, other in (("scan", "one transfer"), ("one transfer", "kernel"), ("scan", "kernel"))
     }
     record = {
-        "command": f"python benchmarks/gpu_ngrams.py {shlex.join(sys.argv[1:])}",
+        "command": f"python -m papers.fastseq2021.gpu_ngrams {shlex.join(sys.argv[1:])}",
         "gpu": torch.cuda.get_device_name(),
         "versions": {name: version(name) for name in ("torch", "transformers", "triton")},
         "size": SIZE,
