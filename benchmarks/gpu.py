@@ -30,7 +30,7 @@ from common import machine
 from common.files import write_json
 from formats.shape import registry
 
-BATCH = {"opennmt-2020": 6000, "marian-2018": 8192}  # tokens of a batch
+BATCH = {"wngt2020": 6000, "marian2018": 8192}  # tokens of a batch
 LONGEST_OUTPUT = 400
 
 
@@ -53,21 +53,21 @@ MARIAN = {("marian-big", 8): 3, ("marian-big", 4): 5, ("marian-big", 2): 6, ("ma
 MARIAN |= {("marian-base", 4): 8, ("marian-base", 2): 9, ("marian-base", 1): 10, ("marian-small", 1): 14}
 PEER, OURS = "transformers", "CTranslate2"
 SYSTEMS = [
-    System("opennmt-2020", str(row + 4), shape, OURS, kind, beam)
+    System("wngt2020", str(row + 4), shape, OURS, kind, beam)
     for shape, row in WNGT.items()
     for kind, beam in (("float32", 1), ("float32", 4), ("float16", 1))
 ]
 SYSTEMS += [
-    System("marian-2018", str(row), shape, OURS, kind, beam)
+    System("marian2018", str(row), shape, OURS, kind, beam)
     for (shape, beam), row in MARIAN.items()
     for kind in ("float32", "float16")
 ]
-SYSTEMS += [System("opennmt-2020", str(row), shape, PEER, "float32", 4) for shape, row in WNGT.items()]
+SYSTEMS += [System("wngt2020", str(row), shape, PEER, "float32", 4) for shape, row in WNGT.items()]
 
 
-OVER = {("opennmt-2020", str(row + 4)): [str(row)] for row in WNGT.values()}
-OVER |= {("marian-2018", one): [other] for one, other in (("5", "3"), ("6", "5"), ("7", "6"), ("9", "8"), ("14", "10"))}
-OVER["marian-2018", "10"] = ["9", "7"]  # as `over` in their claims.csv
+OVER = {("wngt2020", str(row + 4)): [str(row)] for row in WNGT.values()}
+OVER |= {("marian2018", one): [other] for one, other in (("5", "3"), ("6", "5"), ("7", "6"), ("9", "8"), ("14", "10"))}
+OVER["marian2018", "10"] = ["9", "7"]  # as `over` in their claims.csv
 
 
 class TestSet(NamedTuple):
@@ -188,7 +188,7 @@ def spread(values: Iterable[float]) -> dict[str, float]:
 def seconds(system: System, run: Run) -> float:
     """From text to text, and loading where the paper counts it."""
     text = sum(run[f"{step}_seconds"] for step in ("tokenise", "decode", "detokenise"))
-    return text + run["load_seconds"] * (system.paper == "opennmt-2020")
+    return text + run["load_seconds"] * (system.paper == "wngt2020")
 
 
 def summary(runs: dict[System, list[Run]], sets: dict[str, TestSet]) -> dict[str, list[dict]]:
@@ -212,7 +212,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sentencepiece", type=Path, required=True)
     parser.add_argument("--vocabulary", type=Path, required=True, help="of OpenNMT-tf, an entry a line")
-    for paper, name in (("opennmt-2020", "newstest2019"), ("marian-2018", "newstest2014")):
+    for paper, name in (("wngt2020", "newstest2019"), ("marian2018", "newstest2014")):
         help = f"source and reference of {name}, or a translation of the same length, gzipped"
         parser.add_argument(f"--{paper}", type=Path, nargs=2, required=True, help=help)
     parser.add_argument("--sentences", type=int, help="of each test set, the first; default: all")
@@ -226,7 +226,7 @@ def main() -> None:
     tokenizer = Tokenizer(model_file=str(args.sentencepiece))
     ids = {entry: number for number, entry in enumerate(args.vocabulary.read_text(encoding="utf-8").splitlines())}
     systems = [system for system in SYSTEMS if system.type in args.types]
-    sets = {paper: read(*getattr(args, paper.replace("-", "_")), tokenizer) for paper in BATCH}
+    sets = {paper: read(*getattr(args, paper), tokenizer) for paper in BATCH}
     first = slice(args.sentences)
     sets = {paper: TestSet(each.name, each.lines[first], each.lengths[first]) for paper, each in sets.items()}
     runs: dict[System, list[Run]] = {}
