@@ -26,7 +26,7 @@ from decode.pipeline import MANY_CORES, ONE_CORE
 from findings.captions import compute_type, mark, marks, search
 from findings.comparison import BASELINE, BEAM, find, of_test_set, times_faster
 from formats import marian, records
-from formats.measurement import Measurement, Spread
+from formats.measurement import Measurement, Scores, Spread
 from measure import protocol
 from measure.configuration import Conditions, Configuration
 
@@ -61,25 +61,25 @@ def check(models: Path, baseline: Path) -> None:
 
 def scored(record: Measurement, conditions: Conditions) -> Measurement:
     """The record with its BLEU."""
-    output = (conditions.output.parent / record.output).read_text(encoding="utf-8").splitlines()
+    output = (conditions.output.parent / record.decoding.output).read_text(encoding="utf-8").splitlines()
     references = [row[1] for row in records.read(dict(conditions.test_sets)[record.test_set])]
-    return replace(record, bleu=sacrebleu.corpus_bleu(output, [references]).score)
+    return replace(record, scores=Scores(bleu=sacrebleu.corpus_bleu(output, [references]).score))
 
 
 def way(record: Measurement) -> str:
     """The engine and its settings in words."""
-    if record.engine == BASELINE:
-        return f"{record.engine_label}, {search(record)}"
-    candidates = {"ctranslate2": "map", "marian": "shortlist"}[record.engine]
-    parts = [record.engine_label, compute_type(record), candidates if record.vocabulary_map else ""]
-    return ", ".join(filter(None, [*parts, record.forced_isa]))
+    if record.decoding.engine == BASELINE:
+        return f"{record.decoding.engine_label}, {search(record)}"
+    candidates = {"ctranslate2": "map", "marian": "shortlist"}[record.decoding.engine]
+    parts = [record.decoding.engine_label, compute_type(record), candidates if record.decoding.vocabulary_map else ""]
+    return ", ".join(filter(None, [*parts, record.conditions.forced_isa]))
 
 
 def rivals(record: Measurement, measured: list[Measurement]) -> dict[str, Measurement]:
     """The references of a record: OpenNMT-tf on as many cores, and Marian with the same type and candidates."""
-    there = [other for other in measured if len(other.cores) == len(record.cores)]
-    same = {name: getattr(record, name) for name in ("compute_type", "vocabulary_map")}
-    references = {MARIAN: find(there, engine="marian", **same) if record.engine == "ctranslate2" else None}
+    there = [other for other in measured if len(other.decoding.cores) == len(record.decoding.cores)]
+    same = {name: record.value(name) for name in ("compute_type", "vocabulary_map")}
+    references = {MARIAN: find(there, engine="marian", **same) if record.decoding.engine == "ctranslate2" else None}
     references |= {name: find(there, engine=BASELINE, beam_size=beam) for name, beam in ((GREEDY, 1), (BEAMS, BEAM))}
     return {name: other for name, other in references.items() if other}
 
@@ -93,8 +93,9 @@ def ratios(measured: list[Measurement]) -> list[Row]:
             name: times_faster(record, other)._asdict() | {"mark": mark(record, other)}
             for name, other in rivals(record, timed).items()
         }
-        row = {"way": way(record), "engine": record.engine, "cores": len(record.cores), "mark": mark(record)}
-        row |= {"bleu": record.bleu} | record.spread(RATE).fields(RATE)
+        how = record.decoding
+        row = {"way": way(record), "engine": how.engine, "cores": len(how.cores), "mark": mark(record)}
+        row |= {"bleu": record.scores.bleu} | record.timing.source_words_per_second.fields(RATE)
         rows.append(row | {"times_faster": times})
     return rows
 

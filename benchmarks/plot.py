@@ -117,9 +117,9 @@ def recurrent_table(rows: list[Row]) -> str:
 
 COLORS = {"opennmt-tf": "#999999", "marian": "#d55e00", "ctranslate2": "#0072b2"}
 BAR, AROUND = 0.26, 1.5  # inches: a bar, what is above and below
-MARIAN_NOTE = """{first.sentences:,} sentences of {first.test_set}, {first.runs} runs in turn, {first.cpu}
-({first.isa}). Bars are medians, whiskers the slowest and the fastest run; ×: times faster than {beams}, run by run, the
-median. CTranslate2 and Marian decode the same weights; OpenNMT-tf's are others, of the same shape ({first.shape}):
+MARIAN_NOTE = """{how.sentences:,} sentences of {first.test_set}, {first.timing.runs} runs in turn, {cpu}
+({how.isa}). Bars are medians, whiskers the slowest and the fastest run; ×: times faster than {beams}, run by run, the
+median. CTranslate2 and Marian decode the same weights; OpenNMT-tf's are others, of the same shape ({shape}):
 compare its speed alone. {marks}"""
 
 
@@ -154,7 +154,13 @@ def marian_picture(result: dict[str, Any]) -> Figure:
     for axes, shown in zip(picture.subplots(1, len(cores), squeeze=False)[0], panels, strict=True):
         bars(axes, shown)
     picture.suptitle("CTranslate2 and Marian with the same weights, and OpenNMT-tf", x=0.01, ha="left", fontsize=10)
-    figure.footnote(picture, MARIAN_NOTE.format(first=records[0], beams=BEAMS, marks=marks(records)))
+    first = records[0]
+    named = {"how": first.decoding, "cpu": first.conditions.cpu, "shape": first.system.shape}
+    note = MARIAN_NOTE.format(first=first, **named, beams=BEAMS, marks=marks(records))
+    first = records[0]
+    named = {"how": first.decoding, "cpu": first.conditions.cpu, "shape": first.system.shape}
+    note = MARIAN_NOTE.format(first=first, **named, beams=BEAMS, marks=marks(records))
+    figure.footnote(picture, note)
     return picture
 
 

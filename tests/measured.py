@@ -1,5 +1,8 @@
 """Measurements for tests, with defaults for all fields that a test is not about."""
 
+from collections.abc import Iterable
+
+from formats import switches
 from formats.measurement import Measurement
 
 DEFAULTS = {
@@ -17,5 +20,11 @@ DEFAULTS = {
 }
 
 
-def measured(**values: object) -> Measurement:
-    return Measurement.of(DEFAULTS | values)
+def measured(without: Iterable[str] = (), **values: object) -> Measurement:
+    off = dict.fromkeys(switches.off([*without]), False)
+    return Measurement.of(DEFAULTS | off | values)
+
+
+def replaced(record: Measurement, **values: object) -> Measurement:
+    """With other values of fields of JSON."""
+    return Measurement.of(record.as_json() | values)

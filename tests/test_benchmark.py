@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from descriptions import redescribe
-from measured import measured
+from measured import measured, replaced
 from models import folders, sentences
 
 from common import cpu, machine
@@ -37,9 +38,7 @@ FIELDS = """
 # Fields with a median, a minimum and a maximum
 SPREADS = "load_seconds decode_seconds total_seconds target_tokens_per_second source_words_per_second".split()  # noqa: SIM905
 # The module ``common.machine`` of another computer.
-OTHER_MACHINE = SimpleNamespace(
-    load_average=machine.load_average, describe=lambda: {**machine.describe(), "cpu": "another"}
-)
+OTHER_MACHINE = SimpleNamespace(**vars(machine) | {"describe": lambda: {**machine.describe(), "cpu": "another"}})
 OF_PROTOCOL = ("key", "load_average", "measured_at")  # not written by measure.run
 SOURCES = sentences(12, seed=3)
 LINES = {"first": SOURCES, "second": SOURCES[:5]}  # by test set
@@ -203,7 +202,7 @@ def test_a_disturbed_run_is_made_again_and_else_is_no_result(copy, runs, capsys)
     assert "others used 30% of the cores" in capsys.readouterr().err
     quiet, made = again(fresh=False)  # only the disturbed run is not kept
     assert made == 1 and not any(record["noisy"] for record in quiet)
-    scored = [replace(Measurement.of(record), bleu=20.0) for record in found]
+    scored = [replaced(Measurement.of(record), bleu=20.0) for record in found]
     assert comparison.drawn(scored) == [record for record in scored if not record.noisy]
 
 
@@ -334,17 +333,19 @@ def test_a_disturbed_time_of_a_single_sentence_is_none():
     fast, slow = measured(**way), measured(compute_type="float32")
     single = measured(**way, batch_sentences=1, sentences=50, text_seconds=2.0)
     other = measured(**way, test_set="u")
-    assert benchmark.joined([fast, slow, other, single]) == [replace(fast, sentence_seconds=0.04), slow, other]
+    assert benchmark.joined([fast, slow, other, single]) == [replaced(fast, sentence_seconds=0.04), slow, other]
     assert benchmark.joined([fast, replace(single, noisy=True)]) == [fast]
 
 
-def one_run(decode_seconds, output="x", load_seconds=0.5):
+def one_run(decode_seconds, output="x", load_seconds=0.5, compute_type="int8"):
     row = {"sentences": 1, "source_words": 100, "source_tokens": 150, "target_tokens": 200, "output_sha256": output}
     row |= {"reference_tokens": 190, "candidates": None, "tokenization_seconds": 0.1, "detokenization_seconds": 0.1}
     row |= {"text_seconds": decode_seconds + 0.2, "cpu_seconds": 2 * decode_seconds, "joules": None, "others": 0.01}
     run = {"load_seconds": load_seconds, "warmup_seconds": 0.2, "checksum_seconds": 0.1, "load_average": 1.0}
-    run |= {"peak_rss_bytes": int(decode_seconds), "measured_at": "2026-01-01T00:00:00+00:00"}
-    return run | {"test_sets": {"t": row | {"decode_seconds": decode_seconds}}}
+    run |= {"peak_rss_bytes": int(decode_seconds), "measured_at": "2026-01-01T00:00:00+00:00", "key": "x"}
+    run |= {"engine_version": "1", "effective_compute_type": compute_type, "forced_isa": None}
+    run |= {"test_sets": {"t": row | {"decode_seconds": decode_seconds}}}
+    return msgspec.convert(run, kept_runs.Kept)
 
 
 def test_a_type_that_is_slow_is_measured_once(tmp_path, monkeypatch):
@@ -352,8 +353,7 @@ def test_a_type_that_is_slow_is_measured_once(tmp_path, monkeypatch):
 
     def run(self, configuration, number):
         made.append((configuration.model.name, number))
-        about = {"engine_version": "1", "effective_compute_type": configuration.model.name, "forced_isa": None}
-        return one_run(1.0) | about
+        return one_run(1.0, compute_type=configuration.model.name)
 
     monkeypatch.setattr(protocol.Runs, "run", run)
     monkeypatch.setattr(decoding, "fast", lambda kind: kind != "int8")
@@ -361,9 +361,9 @@ def test_a_type_that_is_slow_is_measured_once(tmp_path, monkeypatch):
     todo = [configuration for configuration in todo if not configuration.vocabulary_map]
     records.write(tmp_path / "t.tsv.zst", [("a dog .", "ein Hund .")])
     found = protocol.measured(todo, conditions(tmp_path, runs=3, test_sets=[("t", tmp_path / "t.tsv.zst")]))
-    assert {record.source_tokens_moses for record in found} == {3}
+    assert {record.timing.source_tokens_moses for record in found} == {3}
     assert made == [("float32", 1), ("int8", 1), ("float32", 2), ("float32", 3)]
-    assert [record.runs for record in found] == [3, 1]
+    assert [record.timing.runs for record in found] == [3, 1]
     assert [record.signature.split("|")[-1] for record in found] == ["runs:3", "runs:1"]
 
 
@@ -381,23 +381,22 @@ def test_int16_is_fast_on_intel_alone(cpuinfo, vendor, fast):
 
 
 def test_medians_and_extremes():
-    figures = kept_runs.figures([one_run(2.0), one_run(4.0, load_seconds=0.7), one_run(10.0)], "t")
-    assert [figures[f"decode_seconds{end}"] for end in ("_min", "", "_max")] == [2.0, 4.0, 10.0]
-    assert [figures[f"target_tokens_per_second{end}"] for end in ("_min", "", "_max")] == [20, 50, 100]
-    assert figures["total_seconds"] == pytest.approx(0.7 + 4.2)
-    assert figures["source_words_per_second"] == pytest.approx(100 / 4.2)  # with tokenization, without loading
-    assert figures["peak_rss_bytes"] == 10 and figures["cpu_seconds"] == 8.0
-    assert figures["joules"] is None and figures["others"] == 0.01
-    assert figures["output_identical"]
-    assert not kept_runs.figures([one_run(1.0), one_run(1.0, output="y")], "t")["output_identical"]
+    found = kept_runs.timing([one_run(2.0), one_run(4.0, load_seconds=0.7), one_run(10.0)], "t")
+    assert found.decode_seconds == (4.0, 2.0, 10.0) and found.target_tokens_per_second == (50, 20, 100)
+    assert found.total_seconds.middle == pytest.approx(0.7 + 4.2)
+    assert found.source_words_per_second.middle == pytest.approx(100 / 4.2)  # with tokenization, without loading
+    assert found.peak_rss_bytes == 10 and found.cpu_seconds == 8.0
+    assert found.joules is None and found.others == 0.01
+    assert found.output_identical
+    assert not kept_runs.timing([one_run(1.0), one_run(1.0, output="y")], "t").output_identical
 
 
 def test_signature():
     record = measured(engine_version="4.8.5", batch_tokens=512, length_penalty=1.0, vocabulary_map=True, cores=[0])
-    record = replace(record, isa="avx512", runs=3)
+    record = replaced(record, isa="avx512", runs=3)
     common = "engine:ctranslate2|v:4.8.5|type:int8|beam:1|lp:1|batch:512t|map:yes|workers:1|cores:1|isa:avx512"
     assert kept_runs.signature(record) == f"{common}|runs:3"
-    assert kept_runs.signature(replace(record, forced_isa="AVX2")) == f"{common}|forced:avx2|runs:3"
+    assert kept_runs.signature(replaced(record, forced_isa="AVX2")) == f"{common}|forced:avx2|runs:3"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from langid import langid
-from measured import measured
+from measured import measured, replaced
 
 from common import cpu
 from common.errors import UserError
@@ -187,7 +187,7 @@ def test_ratios_of_the_engines_are_those_of_runs_made_in_turn(script):
     marian = script("marian")
     toolkit = [peer("opennmt-tf", [40.0, 80.0], 4), peer("opennmt-tf", [20.0, 20.0])]
     other, converted = peer("marian", [2.0, 8.0]), peer("ctranslate2", [1.0, 2.0])
-    wide, both = replace(converted, forced_isa="AVX512", others=0.5), replace(converted, cores=(0, 1))
+    wide, both = replaced(converted, forced_isa="AVX512", others=0.5), replaced(converted, cores=(0, 1))
     timed = [*toolkit, other, converted, wide, both, replace(converted, test_set="untimed")]
     rows = marian.ratios(timed)
     names = ["CTranslate2, int8, map", "CTranslate2, int8, map, AVX512"]

@@ -167,8 +167,8 @@ def timed():
 
 
 def test_the_headline_table_is_that_of_the_reference_run(timed):
-    base = comparison.baseline(timed, "teacher").source_words_per_second
-    known = {(*headline(one, timed), f"{one.source_words_per_second / base:.1f}") for one in timed}
+    base = comparison.baseline(timed, "teacher").words_per_second
+    known = {(*headline(one, timed), f"{one.words_per_second / base:.1f}") for one in timed}
     quoted = quotes("README.md", 7)
     for system, decoding, bleu, speed, faster, *sizes in quoted:
         assert (re.sub(r"student \((.*)\)", r"\1", system), decoding, bleu, speed, *sizes, faster) in known
@@ -194,10 +194,10 @@ def quotes(page, length):
 def headline(record, timed):
     """System, decoding, BLEU, speed, core-seconds and disk of a record."""
     cells = tables.row(record, timed)
-    ways = [captions.engine_label(record), record.compute_type, captions.search(record)]
-    ways += ["map"] * record.vocabulary_map
+    ways = [captions.engine_label(record), record.decoding.compute_type, captions.search(record)]
+    ways += ["map"] * record.decoding.vocabulary_map
     numbers = (cells[name].rstrip("¹?") for name in ("BLEU", "source words/s", "core-s/M words", "disk MB"))
-    return record.system, ", ".join(ways), *numbers
+    return record.system.name, ", ".join(ways), *numbers
 
 
 # Kept studies

@@ -183,16 +183,16 @@ def test_measure(exported, measured, tmp_path):
     upper = shutil.copytree(exported, tmp_path / "upper")
     write_json(upper / "model.json", read_json(upper / "model.json") | {"quantization": "upper"})
     found = measured(exported, upper, runs=2)
-    keys = [(record.compute_type, record.vocabulary_map, record.runs) for record in found]
+    keys = [(record.decoding.compute_type, record.decoding.vocabulary_map, record.timing.runs) for record in found]
     assert keys == [("lower", False, 2), ("lower", True, 2), ("upper", False, 1), ("upper", True, 1)]  # one is native
     for record in found:
-        assert (record.engine, record.engine_label) == ("backwards", "Back-wards")
-        assert record.engine_version == engines.version("numpy") and record.signature.startswith("engine:back")
-        mapped = record.vocabulary_map
-        assert record.candidates == (len({*allowed(tmp_path)} | {"<unk>", "<s>", "</s>"}) if mapped else None)
-        assert (tmp_path / record.output).read_text().splitlines() == reversed_text(exported, mapped)
+        assert (record.decoding.engine, record.decoding.engine_label) == ("backwards", "Back-wards")
+        assert record.decoding.engine_version == engines.version("numpy") and record.signature.startswith("engine:back")
+        mapped = record.decoding.vocabulary_map
+        assert record.timing.candidates == (len({*allowed(tmp_path)} | {"<unk>", "<s>", "</s>"}) if mapped else None)
+        assert (tmp_path / record.decoding.output).read_text().splitlines() == reversed_text(exported, mapped)
         assert captions.configuration(record).startswith("Back-wards ")
-    bytes_ = {record.vocabulary_map: record.model_bytes for record in found}
+    bytes_ = {record.decoding.vocabulary_map: record.decoding.model_bytes for record in found}
     assert bytes_[True] - bytes_[False] == (exported / "allowed.txt").stat().st_size
 
 

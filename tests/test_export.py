@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +18,7 @@ import models
 import pytest
 import sentencepiece
 import yaml
+from measured import replaced
 
 from common.errors import UserError
 from common.files import read_json, sha256, write_json
@@ -134,11 +134,15 @@ def test_the_model_card_has_scores_licences_and_readable_front_matter(model, tmp
     card, licence = ((folder / name).read_text() for name in ("README.md", "LICENSE.md"))
     front = yaml.safe_load(card.split("---")[1])
     assert front["language"] == ["en", "de"] and front["library_name"] == "ctranslate2"
-    own = [r for r in RECORDS if (r.system, r.engine, r.compute_type) == ("deep", "ctranslate2", "int8")]
-    assert own and all(f"{record.bleu:.2f}" in card for record in own)
+    own = [
+        r
+        for r in RECORDS
+        if (r.system.name, r.decoding.engine, r.decoding.compute_type) == ("deep", "ctranslate2", "int8")
+    ]
+    assert own and all(f"{record.scores.bleu:.2f}" in card for record in own)
     assert "| some" in card and "CC BY 4.0" in card and "https://example.org/some.en.gz" in card
     assert "https://example.org/1 https://e.org/2" in card
-    assert "| teacher" in card and own[0].bleu_signature in card
+    assert "| teacher" in card and own[0].scores.bleu_signature in card
     best = "With int8 greedy map it is the best model of its study: "
     assert best + best_model.RULE in " ".join(card.split())
     assert (front["license"], front["license_name"], front["license_link"]) == ("other", "see-data", "LICENSE.md")
@@ -146,7 +150,7 @@ def test_the_model_card_has_scores_licences_and_readable_front_matter(model, tmp
 
 
 def test_the_model_card_of_a_control_that_is_not_the_best_model(model, tmp_path):
-    other = [replace(record, dev_bleu=1.0) if record.system == "deep" else record for record in RECORDS]
+    other = [replaced(record, dev_bleu=1.0) if record.system.name == "deep" else record for record in RECORDS]
     card = (unpacked(tmp_path, model, records=other) / "README.md").read_text()
     assert "best model" not in card and "| teacher" not in card and "translations by" not in card
 
@@ -167,8 +171,8 @@ def native_folder(system):
 def test_a_model_that_only_the_native_engine_has_is_packaged_and_translates(system, tmp_path):
     pytest.importorskip("native")
     folder, name = native_folder(system), f"{system}-int8"
-    own = [record for record in RECORDS if (record.system, record.compute_type) == ("deep", "int8")]
-    own = [replace(record, system=system, engine="native") for record in own]
+    own = [record for record in RECORDS if (record.system.name, record.decoding.compute_type) == ("deep", "int8")]
+    own = [replaced(record, system=system, engine="native") for record in own]
     copy = unpacked(tmp_path, folder, name, own)
     card = (copy / "README.md").read_text()
     assert f"python -m decode.translate --model {name}" in card and "ctranslate2" not in card
@@ -185,7 +189,7 @@ def test_equal_models_give_equal_archives(model, tmp_path):
 
 
 def test_a_model_without_measurements_is_not_packaged(model, tmp_path):
-    others = [record for record in RECORDS if record.system != "deep"]
+    others = [record for record in RECORDS if record.system.name != "deep"]
     with pytest.raises(UserError, match=r"no measurement of .*'deep'"):
         package(model, others, CORPORA, [], tmp_path / "x.tar.gz")
     with pytest.raises(UserError, match=r"has to end in \.tar\.gz"):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import chromium
 import pytest
+from measured import replaced
 from outline import Outline
 from reports import FIXTURE, REFERENCE, run
 from snakemake.assets import Assets
@@ -110,35 +111,35 @@ def test_names_of_a_study_stay_text(tmp_path, demo):
 
 @pytest.mark.slow
 def test_comet_is_an_axis_and_a_column_only_where_it_was_measured(tmp_path, demo):
-    scored = [replace(record, comet=80.0 + number, comet_signature="x") for number, record in enumerate(demo)]
+    scored = [replaced(record, comet=80.0 + number, comet_signature="x") for number, record in enumerate(demo)]
     measurement.write(tmp_path / "measurements.json", scored)
     without, page = made(STUDIES[:1]), made([tmp_path, STUDIES[1]], samples=False)
     assert "comet" not in PACKED.sub("", without).lower() and "comet" not in embedded(without)["axes"]
     data = embedded(page)
     assert data["axes"]["comet"] == {"label": "COMET", "more": True}
-    assert data["places"]["comet"][: len(demo)] == [[record.comet] for record in scored]
+    assert data["places"]["comet"][: len(demo)] == [[record.scores.comet] for record in scored]
     assert set(map(str, data["places"]["comet"][len(demo) :])) == {"None"}
     assert '<option value="comet">COMET</option>' in page
     assert len({len(re.findall("</t[hd]>", row)) for row in re.findall("<tr>(?s:.*?)</tr>", page)}) == 1
 
 
 def test_places_spread_as_the_runs_do_and_zero_has_none_on_a_logarithmic_axis(demo):
-    record = next(record for record in demo if record.runs > 1)
+    record = next(record for record in demo if record.timing.runs > 1)
     speed = front_page.place(AXES["speed"], record)
-    assert speed == pytest.approx([*record.spread("source_words_per_second")])
+    assert speed == pytest.approx([*record.timing.source_words_per_second])
     cost = front_page.place(AXES["core_seconds"], record)
     assert cost == pytest.approx([1e6 / value for value in (speed[0], speed[2], speed[1])], rel=1e-6)  # one core
-    assert front_page.place(AXES["memory"], record) == [record.peak_rss_bytes / 1e6]
-    assert front_page.place(AXES["bleu"], record) == [record.bleu]
+    assert front_page.place(AXES["memory"], record) == [record.timing.peak_rss_bytes / 1e6]
+    assert front_page.place(AXES["bleu"], record) == [record.scores.bleu]
     assert front_page.place(AXES["usd"], record) is None
-    zero = replace(record, usd_per_million_words=0.0, bleu=0.0)
+    zero = replaced(record, usd_per_million_words=0.0, bleu=0.0)
     assert front_page.place(AXES["usd"], zero) is None and front_page.place(AXES["bleu"], zero) == [0.0]
 
 
 @pytest.mark.slow
 def test_latency_is_that_of_single_sentences(tmp_path, demo):
-    untimed = [replace(record, sentence_seconds=None) for record in demo]
-    timed = [replace(demo[0], sentence_seconds=0.04), *untimed[1:]]
+    untimed = [replaced(record, sentence_seconds=None) for record in demo]
+    timed = [replaced(demo[0], sentence_seconds=0.04), *untimed[1:]]
     assert [front_page.latency(record) for record in timed[:2]] == [40, None]
     measurement.write(tmp_path / "measurements.json", untimed)
     assert "latency" not in embedded(made([tmp_path], samples=False))["places"]
@@ -149,8 +150,8 @@ def test_latency_is_that_of_single_sentences(tmp_path, demo):
 def test_panels_tell_cpus_of_one_name_apart(both, demo):
     panels = {about["panel"] for about in embedded(both)["about"]}
     assert panels == {f"{study}: test_2016_flickr, AMD EPYC ({isa})" for study, isa in CPUS.items()}
-    assert captions.cpu(replace(demo[0], isa=None)) == "AMD EPYC"
-    assert captions.cpu(replace(demo[0], cpu=None, isa=None)) == "unknown CPU"
+    assert captions.cpu(replaced(demo[0], isa=None)) == "AMD EPYC"
+    assert captions.cpu(replaced(demo[0], cpu=None, isa=None)) == "unknown CPU"
 
 
 def test_the_command_decodes_as_the_record_was_decoded(demo):
@@ -161,11 +162,13 @@ def test_the_command_decodes_as_the_record_was_decoded(demo):
         assert words[:3] == ["python", "-m", "decode.translate"]
         args = parser.parse_args(words[3:])
         known = ("beam_size", "vocabulary_map", "batch_tokens", "workers", "threads")
-        assert {name: getattr(args, name) for name in known} == {name: getattr(record, name) for name in known}
-        label = Configuration(args.model, record.beam_size, record.vocabulary_map, label=record.system).name
-        assert record.output == f"decoding/translations/{label}.{record.test_set}.txt"
-        assert args.model.parent == Path("results/demo/models") / record.system
-    assert captions.decoding_command(replace(demo[0], output=None)) is None
+        assert {name: getattr(args, name) for name in known} == {name: record.value(name) for name in known}
+        label = Configuration(
+            args.model, record.decoding.beam_size, record.decoding.vocabulary_map, label=record.system.name
+        ).name
+        assert record.decoding.output == f"decoding/translations/{label}.{record.test_set}.txt"
+        assert args.model.parent == Path("results/demo/models") / record.system.name
+    assert captions.decoding_command(replaced(demo[0], output=None)) is None
 
 
 def test_the_kind_of_a_decoder_is_that_of_its_shape():
@@ -203,7 +206,10 @@ def test_sentences_are_the_record_s_own_where_its_output_is_there(tmp_path, demo
     timed = samples["test_set"]
     records = [replace(record, test_set=timed) for record in demo[:2]]
     measurement.write(tmp_path / "measurements.json", [*records, replace(demo[2], test_set="other")])
-    write_text(tmp_path / records[0].output, "".join(f"line {number + 1}\n" for number in range(records[0].sentences)))
+    write_text(
+        tmp_path / records[0].decoding.output,
+        "".join(f"line {number + 1}\n" for number in range(records[0].decoding.sentences)),
+    )
     write_json(tmp_path / "samples.json", samples)
     data = embedded(made([tmp_path]))
     five = data["samples"]["demo"]["sentences"]
@@ -223,7 +229,7 @@ def test_what_cannot_be_drawn_is_an_error(tmp_path, demo):
     path = STUDIES[0] / "measurements.json"
     with pytest.raises(UserError, match="--samples: 1 files for 2 files of measurements"):
         front_page.read([path, path], [STUDIES[0] / "samples.json"])
-    measurement.write(tmp_path / "measurements.json", [replace(record, bleu=None) for record in demo])
+    measurement.write(tmp_path / "measurements.json", [replaced(record, bleu=None) for record in demo])
     with pytest.raises(UserError, match=r"measurements.json: no measurement has both BLEU and a speed"):
         front_page.read([tmp_path / "measurements.json"], [])
 
@@ -334,15 +340,17 @@ def test_a_filter_changes_picture_table_and_front(shown, records):
     before = table(shown)
     switch(shown, "role", "teacher")
     switch(shown, "search", "beam 4")
-    left = [(n, record) for n, record in records if record.role != "teacher" and captions.search(record) == "greedy"]
+    left = [
+        (n, record) for n, record in records if record.system.role != "teacher" and captions.search(record) == "greedy"
+    ]
     assert {number for number, _ in table(shown)} == {number for number, _ in left}
     assert drawn(shown) == len(left) < len(before)
     front = {number: rank for number, rank in table(shown) if rank}
     assert front == expected(left, "speed") != {number: rank for number, rank in before if rank}
     choose(shown, least="2")
-    assert {number for number, _ in table(shown)} == {n for n, record in left if record.parameters >= 2e6}
+    assert {number for number, _ in table(shown)} == {n for n, record in left if record.system.parameters >= 2e6}
     choose(shown, least="", most="2")
-    assert {number for number, _ in table(shown)} == {n for n, record in left if record.parameters <= 2e6}
+    assert {number for number, _ in table(shown)} == {n for n, record in left if record.system.parameters <= 2e6}
     choose(shown, most="")
     for name in ("engine", "decoder", "map", "type"):
         word = front_page.FACETS[name]
@@ -376,22 +384,24 @@ def test_studies_of_two_machines_share_a_picture_only_with_a_warning(shown, reco
 @pytest.mark.slow
 def test_a_click_on_a_point_fixes_it(shown, records):
     switch(shown, "study", "architectures")
-    best = max(comparison.on_front([record for _, record in records if record.study == "demo"]), key=lambda r: r.bleu)
+    best = max(
+        comparison.on_front([record for _, record in records if record.study == "demo"]), key=lambda r: r.scores.bleu
+    )
     number = next(number for number, record in records if record is best)
     shown.click(f"[...{SYMBOLS}].find(path => path.__data__.datum.number === {number})")
     shown.wait("document.querySelector('#record h2')")
     text = shown.run("document.getElementById('record').textContent")
     assert text.startswith(captions.title(best)) and captions.decoding_command(best) in text
-    assert f"bleu{best.bleu}" in text and best.signature in text
+    assert f"bleu{best.scores.bleu}" in text and best.signature in text
     top = "document.getElementById('record').getBoundingClientRect().top"
     shown.wait(f"0 <= {top} && {top} < innerHeight - 40")  # scrolled to
     sample = read_json(STUDIES[0] / "samples.json")["samples"][0]
-    assert sample["source"] in text and sample["outputs"][best.system] in text
+    assert sample["source"] in text and sample["outputs"][best.system.name] in text
     assert shown.run("document.querySelectorAll('#record .samples tbody').length") == front_page.SENTENCES
     pressed = "rows.findIndex(row => row.querySelector('th button').getAttribute('aria-pressed') === 'true')"
     assert shown.run(pressed) == number
     assert drawn(shown) == sum(record.study == "demo" for _, record in records) + 1  # and its ring
-    switch(shown, "type", best.compute_type)
+    switch(shown, "type", best.decoding.compute_type)
     assert shown.run("document.querySelector('#record h2').textContent") == captions.title(best)  # stays
 
 
@@ -402,7 +412,7 @@ def test_the_keyboard_sorts_the_table_and_fixes_a_row(shown, records):
         shown.run(f"headers[{column}].firstChild.focus()")
         shown.key("Enter", "\r")
         assert shown.run(f"headers[{column}].getAttribute('aria-sort')") == order
-        scores = [round(records[number][1].bleu, 2) for number, _ in table(shown)]
+        scores = [round(records[number][1].scores.bleu, 2) for number, _ in table(shown)]
         assert scores == sorted(scores, reverse=reverse)
     best = table(shown)[0][0]
     shown.run("body.rows[0].querySelector('button').focus()")
@@ -424,7 +434,7 @@ def test_ranks_stay_sorted_when_a_filter_changes_the_front(shown):
 def test_scores_of_two_test_sets_have_no_scale_in_common(browser, tmp_path):
     """Of one test set they have."""
     own = measurement.read(FIXTURE)
-    other = [replace(record, bleu=record.bleu + 50) for record in own if record.bleu is not None]
+    other = [replaced(record, bleu=record.scores.bleu + 50) for record in own if record.scores.bleu is not None]
     paths = [tmp_path / f"{name}.json" for name in ("own", "other")]
     for path, records in zip(paths, (own, [replace(record, study="other") for record in other]), strict=True):
         write_text(path, json.dumps([record.as_json() for record in records]))
@@ -480,14 +490,14 @@ def test_disturbed_measurements_are_hidden_at_first(browser, tmp_path, demo):
 
 @pytest.mark.slow
 def test_measurements_without_a_score_are_in_the_table_only(browser, tmp_path, demo):
-    page = opened_with(browser, tmp_path, replace(demo[0], bleu=None, chrf=None), *demo[1:])
+    page = opened_with(browser, tmp_path, replaced(demo[0], bleu=None, chrf=None), *demo[1:])
     assert dict(table(page))[0] is None and drawn(page) == len(demo) - 1
     assert "1 without a value on both axes" in page.run("document.getElementById('count').textContent")
 
 
 @pytest.mark.slow
 def test_no_text_of_a_study_is_run(browser, tmp_path, demo):
-    nasty = [replace(record, study=NASTY, system=NASTY, shape=NASTY, cpu=NASTY) for record in demo[:3]]
+    nasty = [replaced(record, study=NASTY, system=NASTY, shape=NASTY, cpu=NASTY) for record in demo[:3]]
     measurement.write(tmp_path / "measurements.json", nasty)
     samples = {"test_set": nasty[0].test_set, "samples": [{"line": 1, "source": NASTY, "reference": NASTY}]}
     samples["samples"][0]["outputs"] = {NASTY: NASTY}

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def test_every_product_of_a_model_is_timed_in_every_type_and_tile(quick):
 
 def test_the_fastest_tiles_are_kept_and_used(quick, tmp_path, monkeypatch):
     folder = shutil.copytree(folders() / "int8", tmp_path / "model")
-    run = {"test_sets": {"text": {"source_words": 10, "text_seconds": 1.0, "others": None}}}
+    run = SimpleNamespace(test_sets={"text": SimpleNamespace(source_words=10, text_seconds=1.0, others=None)})
     monkeypatch.setattr(tune, "decode", lambda *_: run)
     times = {kind: {"tall": 1.0, "square": 2.0 if kind == "int8" else 0.5} for kind in KINDS}
     monkeypatch.setattr(tune, "products", lambda _: {"32x64": times})

@@ -48,7 +48,7 @@ def test_texts_are_those_whose_checksums_are_kept(made):
 def test_the_front_has_the_kept_translations():
     (study,) = front_page.read([KEPT / "mixed-gpu/measurements.json"], [KEPT / "mixed-gpu/samples.json"])
     kept = read_json(KEPT / "mixed-gpu/translations.json")
-    found = {record.output: study.translations(record) for record in study.records}
+    found = {record.decoding.output: study.translations(record) for record in study.records}
     assert {path: lines for path, lines in found.items() if lines} == kept and len(kept) > 3
     assert all(len(lines) == len(study.sentences) for lines in kept.values())
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 from matplotlib.text import Annotation, Text
+from measured import replaced
 from msgspec import convert
 from reports import FIXTURE, REFERENCE, TIMED, run
 
@@ -31,8 +32,9 @@ def with_int16(records):
     """As many points as a whole study has: int16 between the other types."""
     types = {"compute_type": "int16", "effective_compute_type": "int16"}
     exact = comparison.matching(records, engine="ctranslate2", compute_type="float32")
-    faster = [Spread(*(1.2 * speed for speed in record.spread(SPEED))).fields(SPEED) for record in exact]
-    return records + [replace(record, **types, **speed) for record, speed in zip(exact, faster, strict=True)]
+    speeds = (record.timing.source_words_per_second for record in exact)
+    faster = [Spread(*(1.2 * speed for speed in spread)).fields(SPEED) for spread in speeds]
+    return records + [replaced(record, **types, **speed) for record, speed in zip(exact, faster, strict=True)]
 
 
 def names(axes):
@@ -58,19 +60,19 @@ def test_every_point_has_a_name_that_covers_nothing(timed):
         boxes = np.array([text_box(text) for text in names(axes)])
         assert labels.overlap(boxes, boxes).sum() == pytest.approx(np.prod(boxes[:, 2:] - boxes[:, :2], axis=1).sum())
         drawn = shown if axes is top else front.near(shown, axes.get_title(loc="left").split(":")[0])
-        points = axes.transData.transform([(record.source_words_per_second, record.bleu) for record in drawn])
+        points = axes.transData.transform([(record.words_per_second, record.scores.bleu) for record in drawn])
         assert not labels.inside(points, boxes).any()
 
 
 @pytest.mark.parametrize(
     "keep",
     [
-        lambda r: r.system in {"teacher", "deep"},
-        lambda r: not r.vocabulary_map,
-        lambda r: r.engine == "opennmt-tf",
-        lambda r: r.engine == "ctranslate2",
-        lambda r: r.system == "tiny" and r.beam_size == 1 and r.compute_type == "int8",
-        lambda r: (r.system, r.engine) == ("deep", "opennmt-tf"),
+        lambda r: r.system.name in {"teacher", "deep"},
+        lambda r: not r.decoding.vocabulary_map,
+        lambda r: r.decoding.engine == "opennmt-tf",
+        lambda r: r.decoding.engine == "ctranslate2",
+        lambda r: r.system.name == "tiny" and r.decoding.beam_size == 1 and r.decoding.compute_type == "int8",
+        lambda r: (r.system.name, r.decoding.engine) == ("deep", "opennmt-tf"),
     ],
     ids=["two systems", "no map", "baselines only", "no baseline", "two points", "one point"],
 )
@@ -85,10 +87,10 @@ def test_a_ring_marks_the_best_model_where_it_is_shown(timed):
     best = best_model.best(timed)
     picture = front.draw(timed)
     rings = [(axes, line) for axes in picture.axes for line in axes.lines if line.get_markersize() == front.RING]
-    assert [tuple(line.get_xydata()[0]) for _, line in rings] == [(best.source_words_per_second, best.bleu)] * 2
-    assert rings[1][0].get_title(loc="left").startswith(f"{best.system}:")
+    assert [tuple(line.get_xydata()[0]) for _, line in rings] == [(best.words_per_second, best.scores.bleu)] * 2
+    assert rings[1][0].get_title(loc="left").startswith(f"{best.system.name}:")
     assert f"Ring: the best model, {best_model.RULE}." in picture.get_supxlabel()
-    teachers = front.draw([record for record in timed if record.role == "teacher"])
+    teachers = front.draw([record for record in timed if record.system.role == "teacher"])
     assert "Ring" not in teachers.get_supxlabel()
     # On another test set the best model is the same, but it may not have been decoded there.
     elsewhere = [replace(record, test_set="other") for record in timed if record is not best]
@@ -99,18 +101,18 @@ def test_a_ring_marks_the_best_model_where_it_is_shown(timed):
 @pytest.mark.parametrize("draw", [front.draw, published.draw])
 def test_nothing_to_draw(timed, draw):
     with pytest.raises(UserError, match="no measurement has both BLEU and a speed"):
-        draw([replace(record, bleu=None) for record in timed])
+        draw([replaced(record, bleu=None) for record in timed])
 
 
 def test_bars_go_from_the_slowest_run_to_the_fastest_in_units_of_the_axis(timed):
-    record = replace(timed[0], **Spread(100.0, 90.0, 120.0).fields(SPEED))
-    assert front.Plot([record], attrgetter(SPEED), "x").spread(record) == [[10.0], [20.0]]
+    record = replaced(timed[0], **Spread(100.0, 90.0, 120.0).fields(SPEED))
+    assert front.Plot([record], attrgetter("words_per_second"), "x").spread(record) == [[10.0], [20.0]]
     assert front.Plot([record], lambda _: 1000.0, "x").spread(record) == [[100.0], [200.0]]
 
 
 @pytest.mark.slow
 def test_equal_input_gives_equal_bytes(timed, tmp_path):
-    few = [record for record in timed if record.system == "teacher"]
+    few = [record for record in timed if record.system.name == "teacher"]
     paths = [tmp_path / "a.svg", tmp_path / "b.svg"]
     for path in paths:
         figure.save(front.draw(few), path)
@@ -126,7 +128,7 @@ def test_published_systems_are_on_a_front_of_their_own(timed):
     steps = grey[-1].get_xydata()
     assert (steps[1:, 0] >= steps[:-1, 0]).all() and (steps[1:, 1] <= steps[:-1, 1]).all()
     named = {text.get_text() for text in names(axes) if not text.get_text().startswith("(")}
-    assert named and named <= {record.system for record in timed}
+    assert named and named <= {record.system.name for record in timed}
 
 
 @pytest.mark.slow
@@ -135,7 +137,10 @@ def test_the_picture_of_cost_says_whose_prices_it_has_and_the_picture_of_speed_h
     title = picture.axes[0].get_title(loc="left")
     assert "Junczys-Dowmunt et al. 2018, for this picture only" in title
     assert "m5.large 0.102, p3.2xlarge 3.259 USD an hour" in title
-    assert timed[0].cpu in picture.get_supxlabel() and "priced as the paper's m5.large" in picture.get_supxlabel()
+    assert (
+        timed[0].conditions.cpu in picture.get_supxlabel()
+        and "priced as the paper's m5.large" in picture.get_supxlabel()
+    )
     assert "USD" not in front.draw(timed).get_supxlabel()
 
 
@@ -155,7 +160,7 @@ def test_front_command_line(name, tmp_path):
 def test_the_front_of_a_column_fits_it_and_names_the_front(timed, tmp_path):
     picture = front.draw_column(timed)
     assert picture.get_figwidth() <= 3.5
-    best = [f"{record.system}, {front.name(record)}" for record in comparison.on_front(timed)]
+    best = [f"{record.system.name}, {front.name(record)}" for record in comparison.on_front(timed)]
     numbers = [str(number) for number, _ in enumerate(best, 1)]
     assert sorted(filter(None, (text.get_text() for text in names(picture.axes[0])))) == sorted(numbers)
     _, named = picture.legends
@@ -168,7 +173,9 @@ def test_the_front_of_a_column_fits_it_and_names_the_front(timed, tmp_path):
 
 
 def test_the_overview_names_each_system_once_and_no_name_covers_another(timed):
-    same = replace(next(record for record in timed if record.system == "deep"), system="twin")  # names side by side
+    same = replaced(
+        next(record for record in timed if record.system.name == "deep"), system="twin"
+    )  # names side by side
     systems = ["teacher", "deep", "twin"]
     picture = front.draw_overview([*timed, same], ",".join(systems))
     *named, _ = sorted((text for text in names(picture.axes[0])), key=lambda text: "↓" in text.get_text())
@@ -200,7 +207,7 @@ def test_no_two_systems_look_alike():
 
 def test_the_systems_of_a_large_study_differ_in_grey_too():
     records = measurement.read(REFERENCE / "architectures/measurements.json")
-    roles = {name: record.role for name, record in comparison.systems(records).items()}
+    roles = {name: record.system.role for name, record in comparison.systems(records).items()}
     styles = figure.styles(roles)
     assert len(styles) == 18
     assert front.Plot(records, SPEED, "").styles == styles
@@ -258,7 +265,7 @@ def test_ticks_of_a_column(limits, places):
 @pytest.mark.slow
 def test_a_legend_of_long_names_stays_inside(timed, length, draw):
     names = [f"{n}{'x' * length}" for n in range(5)]
-    picture = draw([replace(timed[0], system=name, bleu=20.0 + n) for n, name in enumerate(names)])
+    picture = draw([replaced(timed[0], system=name, bleu=20.0 + n) for n, name in enumerate(names)])
     picture.draw_without_rendering()
     assert all(legend.get_window_extent().width <= picture.bbox.width for legend in picture.legends)
 

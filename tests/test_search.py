@@ -1,13 +1,12 @@
 """Batches in sentences, interleaved runs, n-grams and caches: all ways have equal results."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measured import measured
+from measured import measured, replaced
 from models import folders
 from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test_set)
 
@@ -55,7 +54,7 @@ def test_the_grid_has_a_name_and_a_signature_for_every_place(test_set):
     assert found[-1].decoding.batch_sentences == 16
     record = measured(length_penalty=1.0, **found[-1].settings)
     assert "|batch:16s|" in kept_runs.signature(record)
-    assert "|batch:512t|" in kept_runs.signature(replace(record, batch_sentences=None))
+    assert "|batch:512t|" in kept_runs.signature(replaced(record, batch_sentences=None))
     assert "batch" not in protocol.Configuration(folders()["int8"]).name
 
 

@@ -6,11 +6,11 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sacrebleu
+from measured import replaced
 from models import folders
 from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test_set)
 
@@ -83,21 +83,25 @@ def shares(row, key="shares"):
 def test_grid(test_set, tmp_path):
     found = grid(test_set, tmp_path, folders()["int8"], "--exact", folders()["float32"], beams=(1, 2))
     places = [*itertools.product((1, 2), (1, 4)), (1, None), (4, None)]  # the last two in float32
-    assert [(r.beam_size, r.batch_sentences) for r in found] == places
+    assert [(r.decoding.beam_size, r.decoding.batch_sentences) for r in found] == places
     for record in found:
-        lines = (tmp_path / record.output).read_text(encoding="utf-8").splitlines()
+        lines = (tmp_path / record.decoding.output).read_text(encoding="utf-8").splitlines()
         bleu = sacrebleu.corpus_bleu(lines, [SOURCES])
-        assert record.bleu == pytest.approx(bleu.score) and record.bleu_signature and record.cpu_seconds > 0
-    assert len({record.bleu for record in found}) > 1  # the beam of 2 has other translations
+        assert (
+            record.scores.bleu == pytest.approx(bleu.score)
+            and record.scores.bleu_signature
+            and record.timing.cpu_seconds > 0
+        )
+    assert len({record.scores.bleu for record in found}) > 1  # the beam of 2 has other translations
     text = page("grid", tmp_path, tmp_path / "grid.json")
-    shown = ("## BLEU", "## Source words", "beam 2", f"{found[0].cpu_seconds:.2f}")
+    shown = ("## BLEU", "## Source words", "beam 2", f"{found[0].timing.cpu_seconds:.2f}")
     assert all(part in text for part in shown)
-    best = found[-1].bleu + 1
-    found[-2] = replace(found[-2], bleu=best)
+    best = found[-1].scores.bleu + 1
+    found[-2] = replaced(found[-2], bleu=best)
     text = beam_batch_report.table(found)
     assert f"without a map, tiny float32 greedy ({best:.2f})" in text
     lost = text.split("## Loss of BLEU")[1].split("##")[0]
-    assert f" {best - found[0].bleu:z.2f} |" in lost and "beam 4" not in lost
+    assert f" {best - found[0].scores.bleu:z.2f} |" in lost and "beam 4" not in lost
     assert footnote("grid", found).startswith("tiny (1:1 d16 ff32 h2); first, 12 sentences; a single run, ")
 
 
@@ -218,7 +222,7 @@ def test_copies_of_the_cache_in_the_native_engine(native, test_set, tmp_path):
 def test_the_grid_describes_the_candidates(native, test_set, tmp_path):
     found = grid(test_set, tmp_path, native / "int8")
     text = beam_batch_report.table(found)
-    assert len({record.bleu for record in found}) == 1 and "in native" in text
+    assert len({record.scores.bleu for record in found}) == 1 and "in native" in text
     assert "Here each sentence has candidates of its own" in text
 
 
@@ -234,7 +238,9 @@ def gru():
 def test_the_grid_of_a_recurrent_model(gru, test_set, tmp_path):
     found = grid(test_set, tmp_path, gru["int8"], "--exact", gru["float32"], beams=(1, 2), sizes=(4,))
     kinds = ("int8", "int8", "float32", "float32")
-    assert [(record.engine, record.compute_type) for record in found] == [("native", kind) for kind in kinds]
+    assert [(record.decoding.engine, record.decoding.compute_type) for record in found] == [
+        ("native", kind) for kind in kinds
+    ]
     assert "in native" in page("grid", tmp_path, tmp_path / "grid.json")
 
 

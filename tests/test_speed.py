@@ -6,11 +6,12 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from descriptions import redescribe
+from measured import replaced
 from models import folders, sentences
 
 from common import cpu, machine
@@ -170,11 +171,19 @@ def test_some_machines_have_fewer_rungs(two_cores, monkeypatch):
 def test_ladder(two_cores, made_up, tmp_path):
     found = run(ladder, tmp_path, *models(folders()))
     assert len(made_up) == 2 * 17 and not any(task.decoding.sentences for task in made_up)
-    assert all(record.bleu == pytest.approx(100) and record.bleu_signature for record in found)
+    assert all(record.scores.bleu == pytest.approx(100) and record.scores.bleu_signature for record in found)
     reference = found.pop()
-    assert (reference.rung, reference.beam_size, reference.vocabulary_map) == (ladder.SEARCH, 4, False)
-    assert reference.compute_type == "float32" and "sorting" not in reference.without and reference.cores == (0,)
-    found.append(replace(reference, bleu=100.39))
+    assert (reference.rung, reference.decoding.beam_size, reference.decoding.vocabulary_map) == (
+        ladder.SEARCH,
+        4,
+        False,
+    )
+    assert (
+        reference.decoding.compute_type == "float32"
+        and "sorting" not in reference.decoding.without
+        and reference.decoding.cores == (0,)
+    )
+    found.append(replaced(reference, bleu=100.39))
     text = ladder_report.table(found)
     rows = rows_of(text)
     assert ladder.SEARCH not in rows and "| 100.00 |   0.39 |" in rows["vocabulary map"]
@@ -191,7 +200,7 @@ def test_ladder(two_cores, made_up, tmp_path):
     assert widths == [table_parts.tokens_per_second(record).middle for record in found[:-1]]
     # The best of the batches is the last rung on one core.
     *_, last, everywhere, _ = found
-    assert last.rung == "best of 4 sizes of batches: 1,024 tokens" and last.batch_tokens == 1024
+    assert last.rung == "best of 4 sizes of batches: 1,024 tokens" and last.decoding.batch_tokens == 1024
     assert last.tried == pytest.approx({"256": 80, "512": 80, "1024": 100, "2048": 80})
     assert everywhere.rung == "2 workers on 2 cores, best of 4 sizes of batches: 1,024 tokens"
     assert everywhere.tried == pytest.approx({"256": 160, "512": 160, "1024": 200, "2048": 160})
@@ -208,7 +217,7 @@ def test_ladder(two_cores, made_up, tmp_path):
 def test_what_is_untrained_has_the_lengths_of_references_and_no_bleu(two_cores, made_up, untrained, tmp_path):
     found = run(ladder, tmp_path, *models(untrained))
     assert all(task.decoding.sentences == 9 for task in made_up)
-    assert all(record.speed_only and record.bleu is record.bleu_signature is None for record in found)
+    assert all(record.speed_only and record.scores.bleu is record.scores.bleu_signature is None for record in found)
     text = ladder_report.table(found)
     rows = rows_of(text)
     assert "6 sentences, translations as long as their references (96.0% of their pieces)" in text
@@ -238,11 +247,11 @@ def native(tmp_path):
 
 def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
     found = run(ladder, tmp_path, *models(folders()), native / "native-int8")
-    names = [record.rung for record in found if record.engine == "native"]
+    names = [record.rung for record in found if record.decoding.engine == "native"]
     best = "best of 4 sizes of batches: 1,024 tokens"
     ends = ("", f", {best}", f", 2 workers on 2 cores, {best}")
     assert names == ["native engine", "map of each sentence", *(f"native engine{end}" for end in ends[1:])]
-    of_native = [record for record in found if record.engine == "native"]
+    of_native = [record for record in found if record.decoding.engine == "native"]
     assert [record.value("map_per_sentence") for record in of_native] == [False, True, True, True]
     assert found[-1].rung == ladder.SEARCH and len(made_up) == 2 * (17 + 1 + 4 + 4)
     one_core, all_cores = ladder_report.table(found).split("## On all cores")
@@ -286,7 +295,9 @@ def test_a_ladder_without_ctranslate2_has_one_switch_a_rung(two_cores, gru):
 def test_a_ladder_without_ctranslate2(two_cores, made_up, gru, tmp_path):
     types = [gru[kind] for kind in ("float32", "int16", "int8")]
     found = run(ladder, tmp_path, "--baseline", gru["opennmt-tf"], "--models", *types)
-    assert {record.engine for record in found} == {"opennmt-tf", "native"} and found[-1].rung == ladder.OWN_SEARCH
+    assert {record.decoding.engine for record in found} == {"opennmt-tf", "native"} and found[
+        -1
+    ].rung == ladder.OWN_SEARCH
     text = ladder_report.table(found)
     rows = rows_of(text)
     assert "CTranslate2" not in text.replace("that CTranslate2 is set to use", "") and ladder.OWN_SEARCH not in rows
@@ -305,12 +316,12 @@ def test_end_to_end_scaling_and_switches_without_ctranslate2(two_cores, made_up,
     text = end_to_end_report.table(found)
     assert "optimised, s" in text and "native, s" in text and len(rows_of(text)) == 3
     assert len(legend(end_to_end_report.draw(found))) == 3
-    alone = [record for record in found if record.system == "gru"]
+    alone = [record for record in found if record.system.name == "gru"]
     text = end_to_end_report.table(alone)
     assert "optimised, s" not in text and "CTranslate2 runs none of these systems" in text
     assert len(legend(end_to_end_report.draw(alone))) == 2
     found = run(scaling, tmp_path, "--models", gru["int8"])
-    assert {record.engine for record in found} == {"native"} and "| native " in scaling_report.table(found)
+    assert {record.decoding.engine for record in found} == {"native"} and "| native " in scaling_report.table(found)
     found = run(switches, tmp_path, "--model", gru["int8"], "--others", gru["float32"])
     assert "float32" in rows_of(switches_report.table(found))
 
@@ -326,15 +337,22 @@ def test_end_to_end(two_cores, made_up, untrained, tmp_path):
     assert len(outputs) == len(set(outputs)) == 2 * (2 * 2 * 2 + 2)  # runs, cores, systems, ways; and two searches
     assert all(output.endswith(".1.json") for output in outputs[:10])  # all systems, then all again
     *_, greedy, beam = found
-    assert (greedy.beam_size, beam.beam_size) == (1, 4)
-    assert all((search.compute_type, search.vocabulary_map) == ("float32", False) for search in (greedy, beam))
-    found[-2:] = replace(greedy, bleu=100.39), replace(beam, bleu=100.2)
+    assert (greedy.decoding.beam_size, beam.decoding.beam_size) == (1, 4)
+    assert all(
+        (search.decoding.compute_type, search.decoding.vocabulary_map) == ("float32", False)
+        for search in (greedy, beam)
+    )
+    found[-2:] = replaced(greedy, bleu=100.39), replaced(beam, bleu=100.2)
     one, two, *speed_only = end_to_end_report.ways(found)
-    assert [len(pair.optimized.cores) for pair in (one, two)] == [1, 2] and two.optimized.workers == 2
-    assert one.baseline.beam_size == 4 and one.optimized.vocabulary_map and one.optimized.bleu is not None
+    assert [len(pair.optimized.decoding.cores) for pair in (one, two)] == [1, 2] and two.optimized.decoding.workers == 2
+    assert (
+        one.baseline.decoding.beam_size == 4
+        and one.optimized.decoding.vocabulary_map
+        and one.optimized.scores.bleu is not None
+    )
     faster = times_faster(one.optimized, one.baseline, "total_seconds")
     assert faster == pytest.approx(((11 / 2 + 41 / 3) / 2, 11 / 2, 41 / 3))  # loading is in it
-    assert [pair.optimized.bleu for pair in speed_only] == [None, None]
+    assert [pair.optimized.scores.bleu for pair in speed_only] == [None, None]
     text = end_to_end_report.table(found)
     assert text.count("| x-untrained ") == 2 and f"{faster:.1f}" in text
     assert [line.count(" 0.39 |") for line in text.splitlines() if line.startswith("| tiny")] == [2, 2]
@@ -350,9 +368,9 @@ def test_untrained_models_of_every_architecture(two_cores, made_up, untrained, n
     folder = shutil.copytree(native / "native-int8", tmp_path / "x-untrained" / "native-int8")
     redescribe(folder, role="untrained", system="x-untrained")
     found = run(architectures, tmp_path, "--models", untrained["opennmt-tf"], folder)
-    ways = [(record.engine, record.beam_size, record.vocabulary_map) for record in found]
-    assert ways == [("opennmt-tf", 1, False), ("native", 1, True)] and not found[1].without
-    assert all(record.cores == (0,) and record.speed_only for record in found)
+    ways = [(record.decoding.engine, record.decoding.beam_size, record.decoding.vocabulary_map) for record in found]
+    assert ways == [("opennmt-tf", 1, False), ("native", 1, True)] and not found[1].decoding.without
+    assert all(record.decoding.cores == (0,) and record.speed_only for record in found)
     text = architectures_report.table(found)
     assert text.count("| x-untrained ") == 1 and "| 15.0 (10.0 to 20.0) |" in text
     picture = architectures_report.draw(found)
@@ -377,8 +395,12 @@ def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path)
     found = run(end_to_end, tmp_path, "--models", *models)
     assert len(made_up) == 2 * 2 * 3
     one, two = end_to_end_report.ways(found)
-    assert one.native.engine == "native" and one.native.vocabulary_map and "map_per_sentence" not in one.native.without
-    assert (two.native.workers, two.native.beam_size, two.native.batch_tokens) == (2, 1, 256)
+    assert (
+        one.native.decoding.engine == "native"
+        and one.native.decoding.vocabulary_map
+        and "map_per_sentence" not in one.native.decoding.without
+    )
+    assert (two.native.decoding.workers, two.native.decoding.beam_size, two.native.decoding.batch_tokens) == (2, 1, 256)
     faster = times_faster(one.optimized, one.baseline, "total_seconds")
     text = end_to_end_report.table(found)
     assert "| native × | native × CTranslate2 |" in re.sub(" +", " ", text) and "map of each sentence" in text
@@ -419,10 +441,12 @@ def test_cores_double(counts):
 
 def test_scaling(two_cores, made_up, tmp_path):
     found = run(scaling, tmp_path, "--models", folders()["int8"])
-    ways = [(len(record.cores), record.workers, record.threads) for record in found]
+    ways = [(len(record.decoding.cores), record.decoding.workers, record.decoding.threads) for record in found]
     assert ways == [(1, 1, 1), (2, 2, 1), (2, 1, 2)]
-    assert all(record.batch_tokens == 1024 and record.vocabulary_map for record in found)  # the best of all three
-    cost = [record.core_seconds_per_million_words * record.source_words_per_second / 1e6 for record in found]
+    assert all(
+        record.decoding.batch_tokens == 1024 and record.decoding.vocabulary_map for record in found
+    )  # the best of all three
+    cost = [record.core_seconds_per_million_words * record.words_per_second / 1e6 for record in found]
     assert cost == pytest.approx([cost[0], 2 * cost[0], 2 * cost[0]])  # every core that a run holds costs
     assert [task.decoding.threads > 1 for task in made_up] == ([False] * 8 + [True] * 4) * 2
     tried = [str(task.decoding.batch_tokens) for task in made_up]
@@ -438,7 +462,7 @@ def test_scaling(two_cores, made_up, tmp_path):
 
 def test_scaling_of_two_engines(two_cores, made_up, native, tmp_path):
     found = run(scaling, tmp_path, "--models", folders()["int8"], native / "native-int8")
-    assert [record.engine for record in found] == ["ctranslate2"] * 3 + ["native"] * 3
+    assert [record.decoding.engine for record in found] == ["ctranslate2"] * 3 + ["native"] * 3
     text = scaling_report.table(found)
     assert text.count("| CTranslate2 ") == text.count("| native ") == 3 and "native: 1 × 1: 80 (256)" in text
     assert text.count("1.00 (1.00 to 1.00)") == 2  # each over itself on one core
@@ -513,7 +537,7 @@ def test_identities(two_cores, made_up, layered, tmp_path):
     run(identities, tmp_path, "--models", *layered)
     assert len(made_up) == 2 * 8
     found = identities_report.read(tmp_path / "scored.json")
-    last = tmp_path / found[-1].record.output
+    last = tmp_path / found[-1].record.decoding.output
     last.write_text(last.read_text().replace(SOURCES[0], "other", 1))
     found = identities_report.read(tmp_path / "scored.json")
     assert [rung.same for rung in found] == [*[1.0] * 7, pytest.approx(5 / 6)]
@@ -548,7 +572,7 @@ def test_pictures_are_written_and_a_disturbed_measurement_is_marked(two_cores, m
         report.main()
         assert (tmp_path / f"x.{suffix}").stat().st_size > 5000
     assert "~" not in scaling_report.table(found)
-    text = scaling_report.table([found[0], *(replace(record, others=0.5) for record in found[1:])])
+    text = scaling_report.table([found[0], *(replaced(record, others=0.5) for record in found[1:])])
     assert text.count(")~ |") == 2 * 2 and "such a speed is no result" in text
-    text = scaling_report.table([replace(found[0], others=None), *found[1:]])  # the one that all ratios are of
+    text = scaling_report.table([replaced(found[0], others=None), *found[1:]])  # the one that all ratios are of
     assert text.count(")? |") == 1 + 3 and "too short to tell" in text

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import chromium
 import pytest
-from measured import measured
+from measured import measured, replaced
 from msgspec import convert
 from outline import Outline
 from reports import FIXTURE, REFERENCE, TIMED, run
@@ -130,7 +130,7 @@ def test_times_add_shards_and_leave_out_what_took_no_time(tmp_path):
 
 def test_conditions_are_those_of_the_records(records):
     assert study_page.shared(records, "cores") == "[0]" and study_page.shared(records, "forced_isa") is None
-    other = [*records, replace(records[0], cores=(0, 1), workers=2)]
+    other = [*records, replaced(records[0], cores=(0, 1), workers=2)]
     assert study_page.shared(other, "cores") == "[0], [0, 1]" and study_page.shared(other, "workers") == "1, 2"
     found = study_page.conditions(records, {"test_sets": {"t": {"sha256": "abc"}}})
     assert found["sha256 of t"] == "abc"
@@ -141,11 +141,14 @@ def test_the_answer_has_the_numbers_of_the_best_model(records):
     best, answer = best_model.best(records), recommendation.answer(records)
     text = " ".join(answer.sentences)
     assert answer.ship == captions.title(best) and answer.command == captions.decoding_command(best)
-    assert f"{best.bleu:.2f} BLEU" in text and f"p = {best.bleu_p_teacher:.3f}" in text
-    assert f"{best.model_bytes / 1e6:,.1f} MB" in text and f"{best.core_seconds_per_million_words:,.1f} core-s" in text
-    bare = replace(best, bleu_delta_teacher=None, teacher=None, model_bytes=None, peak_rss_bytes=None, output=None)
+    assert f"{best.scores.bleu:.2f} BLEU" in text and f"p = {best.scores.bleu_p_teacher:.3f}" in text
+    assert (
+        f"{best.decoding.model_bytes / 1e6:,.1f} MB" in text
+        and f"{best.core_seconds_per_million_words:,.1f} core-s" in text
+    )
+    bare = replaced(best, bleu_delta_teacher=None, teacher=None, model_bytes=None, peak_rss_bytes=None, output=None)
     answer = recommendation.answer([bare])
-    assert answer.command is None and answer.sentences[0] == f"It has {best.bleu:.2f} BLEU on {TIMED}."
+    assert answer.command is None and answer.sentences[0] == f"It has {best.scores.bleu:.2f} BLEU on {TIMED}."
     assert answer.sentences[1].endswith("runs).") and answer.sentences[2].startswith("It takes ")
     priced = recommendation.cost(replace(best, usd_per_million_words=0.00123))
     assert priced.endswith("(0.00123 USD)")
@@ -157,13 +160,13 @@ def test_choices_name_a_record_once_with_all_its_reasons():
         measured(system=name, bleu=bleu, source_words_per_second=speed, model_bytes=size, dev_set="d", dev_bleu=bleu)
         for name, (bleu, speed, size) in values.items()
     ]
-    named = {record.system: reasons for record, reasons in recommendation.choices(found)}
+    named = {record.system.name: reasons for record, reasons in recommendation.choices(found)}
     assert named == {
         "near": ["to ship", "fastest within 1 BLEU of the best"],
         "good": ["best BLEU"],
         "small": ["fastest", "smallest"],
     }
-    other = replace(found[1], test_set="u", bleu=11.0)
+    other = replaced(found[1], test_set="u", bleu=11.0)
     row = recommendation.rows([*found, other])[0]
     assert (row["BLEU, t"], row["BLEU, u"], row["model"]) == ("29.50", "11.00", "near int8 greedy")
     assert "USD/M words" not in row
@@ -200,8 +203,8 @@ def test_comet_stands_beside_bleu_where_it_was_measured():
     rows = ablation_table.tables(found)["Decoding"]
     assert {row["idea"]: row["COMET"] for row in rows} == {"int8 weights": "+0.75", "vocabulary map": "-2.25"}
     assert recommendation.answer(found[:1]).sentences[0] == "It has 20.00 BLEU and 80.00 COMET on t."
-    assert recommendation.rows(found)[0]["COMET"] == f"{best_model.best(found).comet:.2f}"
-    without = [replace(record, comet=None) for record in found]
+    assert recommendation.rows(found)[0]["COMET"] == f"{best_model.best(found).scores.comet:.2f}"
+    without = [replaced(record, comet=None) for record in found]
     tables = [ablation_table.tables(without), recommendation.rows(without), recommendation.answer(without)]
     assert "COMET" not in str(tables)
 
@@ -220,7 +223,7 @@ def test_a_network_is_compared_with_its_teacher_over_all_seeds():
         about = {"system": f"deep-seed{seed}", "student": "deep", "seed": seed, "shape": "1:1 d16", "teacher": "big"}
         scores = {"bleu": 30 + delta, "bleu_delta_teacher": delta, "bleu_p_teacher": p}
         found.append(measured(**full, **about, **scores, source_words_per_second=300.0))
-    found.append(replace(found[1], system="deep-mbr", mixture="mbr"))
+    found.append(replaced(found[1], system="deep-mbr", mixture="mbr"))
     deep, mbr = ablation_table.tables(found)["Network and training"]
     assert (deep["BLEU"], deep["p"], deep["speed ×"]) == ("-1.50 (-2.00 to -1.00)", "0.200", "3.00")
     assert deep["compared"].endswith("2 seeds")
@@ -234,7 +237,7 @@ def test_students_that_differ_in_one_setting():
     beams = {f"beam {beam}": {"comparisons": [], "changes": [pair]} for beam in (1, 2, 4, 8)}
     about = {"bleu": 30.0, "seed": 1, "mixture": "distilled"}
     deep = measured(system="deep-seed1", student="deep", source_words_per_second=100.0, **about)
-    found = [deep, replace(deep, system="long-seed1", student="long", source_words_per_second=90.0)]
+    found = [deep, replaced(deep, system="long-seed1", student="long", source_words_per_second=90.0)]
     rows = ablation_table.tables(found, {"test_sets": {found[0].test_set: {"beams": beams}}})["Network and training"]
     compared = "long rather than deep (200), distilled, {}, 2 seeds"
     assert [row["compared"] for row in rows] == [compared.format(search) for search in ("greedy", "beam 4")]

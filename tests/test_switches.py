@@ -107,7 +107,7 @@ def test_names_and_signatures_of_several_switches_are_as_ever():
         ".shared_cache-False.blocked_ngram-3.parallel_scan-False.packed-False.piece_products-False"
         ".source_products-False.equal_states-False.polynomials-False"
     )
-    signature = kept_runs.signature(measured(length_penalty=1.0, **every.settings))
+    signature = kept_runs.signature(measured(length_penalty=1.0, isa=every.isa, **every.settings))
     assert signature.partition("isa:AVX2|")[2] == (
         "sorting:no|overlap:no|packed:no|map_per_sentence:no|remove_finished:no|shared_cache:no|parallel_scan:no"
         "|piece_products:no|source_products:no|equal_states:no|polynomials:no|blocked:3|runs:1"
@@ -119,9 +119,11 @@ def pretend_switch(monkeypatch):
     """One more entry of the table."""
     entry = switches.Switch("decode by hand", "whether pixies decoded", models="with wings")
     monkeypatch.setitem(SWITCHES, "pixie_dust", entry)
-    measurement.schema.cache_clear()
+    for made in (measurement.places, measurement.flat, measurement.schema):
+        made.cache_clear()
     yield "pixie_dust"
-    measurement.schema.cache_clear()
+    for made in (measurement.places, measurement.flat, measurement.schema):
+        made.cache_clear()
 
 
 def test_an_entry_of_the_table_is_everywhere(pretend_switch, tmp_path):

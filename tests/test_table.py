@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from measured import measured
+from measured import measured, replaced
 from reports import FIXTURE, ROOT, TIMED, run
 
 from common.errors import UserError
@@ -31,7 +31,11 @@ def timed(records):
 
 
 def test_the_fixture_says_that_it_is_one(records):
-    assert all("fixture" in text for record in records for text in (record.study, record.commit, record.cpu))
+    assert all(
+        "fixture" in text
+        for record in records
+        for text in (record.study, record.conditions.commit, record.conditions.cpu)
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,7 +44,10 @@ def test_the_fixture_says_that_it_is_one(records):
         ("[", "line 1 is not JSON"),
         ("[]", "not a list of measurements"),
         ("{}", "not a list of measurements"),
-        ('[{"study": "x", "system": "y"}]', "record 1: 'role' is a required property"),
+        (
+            '[{"study": "x", "system": "y"}]',
+            "record 1 has .*missing required field `role`",
+        ),
         (None, "no such file"),
     ],
 )
@@ -80,7 +87,7 @@ CONFIGURATIONS = st.lists(
 
 def beats(one, other, quality):
     """Faster and no worse, or as fast and better."""
-    own, others = [(record.source_words_per_second, getattr(record, quality)) for record in (one, other)]
+    own, others = [(record.words_per_second, record.value(quality)) for record in (one, other)]
     return own != others and own[0] >= others[0] and own[1] >= others[1]
 
 
@@ -91,13 +98,13 @@ def test_no_student_beats_the_best_on_the_dev_set_and_test_scores_decide_nothing
     rivals = best_model.candidates(found)
     assert (best is None) == (not rivals)
     if best:
-        assert best.role != "teacher" and not any(beats(other, best, "dev_bleu") for other in rivals)
-        assert best.dev_bleu >= max(other.dev_bleu for other in rivals) - best_model.TOLERANCE
+        assert best.system.role != "teacher" and not any(beats(other, best, "dev_bleu") for other in rivals)
+        assert best.scores.dev_bleu >= max(other.scores.dev_bleu for other in rivals) - best_model.TOLERANCE
         assert not best.noisy or all(other.noisy for other in rivals)
-        blind = best_model.best([replace(record, bleu=1.0) for record in found])
-        assert blind.system == best.system
+        blind = best_model.best([replaced(record, bleu=1.0) for record in found])
+        assert blind.system.name == best.system.name
         beating = best_model.beating(found, best)
-        assert all(beats(other, best, "bleu") and other.dev_bleu < best.dev_bleu for other in beating)
+        assert all(beats(other, best, "bleu") and other.scores.dev_bleu < best.scores.dev_bleu for other in beating)
     else:
         assert best_model.without_best(found)
 
@@ -105,21 +112,18 @@ def test_no_student_beats_the_best_on_the_dev_set_and_test_scores_decide_nothing
 def test_best_gives_up_quality_for_speed_up_to_the_tolerance(records, timed):
     best = best_model.best(records)
     assert captions.title(best) == "deep int8 greedy map" and best.test_set == TIMED
-    worse = [replace(r, dev_bleu=r.dev_bleu - 0.3) if r is best else r for r in timed]
-    assert best_model.best(worse).source_words_per_second < best.source_words_per_second
-    faster = [replace(r, dev_bleu=best.dev_bleu) if r.system == "tiny" else r for r in timed]
-    assert best_model.best(faster).system == "tiny"
+    worse = [replaced(r, dev_bleu=r.scores.dev_bleu - 0.3) if r is best else r for r in timed]
+    assert best_model.best(worse).words_per_second < best.words_per_second
+    faster = [replaced(r, dev_bleu=best.scores.dev_bleu) if r.system.name == "tiny" else r for r in timed]
+    assert best_model.best(faster).system.name == "tiny"
 
 
 def test_a_tenth_more_speed_is_not_worth_half_a_bleu(timed):
     best = best_model.best(timed)
-    rival = replace(
-        best, system="tiny", dev_bleu=best.dev_bleu - 0.45, source_words_per_second=best.source_words_per_second * 1.1
-    )
+    dev_bleu, speed = best.scores.dev_bleu - 0.45, best.words_per_second
+    rival = replaced(best, system="tiny", dev_bleu=dev_bleu, source_words_per_second=speed * 1.1)
     assert best_model.best([best, rival]) is best
-    assert (
-        best_model.best([best, replace(rival, source_words_per_second=best.source_words_per_second * 1.5)]) is not best
-    )
+    assert best_model.best([best, replaced(rival, source_words_per_second=speed * 1.5)]) is not best
 
 
 def test_the_page_on_results_says_the_rule():
@@ -129,7 +133,7 @@ def test_the_page_on_results_says_the_rule():
 def test_a_study_without_a_best_model_says_why(timed):
     teachers = matching(timed, role="teacher")
     assert best_model.best(teachers) is None and "no student was measured" in best_model.without_best(teachers)
-    old = [replace(record, dev_set=None, dev_bleu=None) for record in timed]
+    old = [replaced(record, dev_set=None, dev_bleu=None) for record in timed]
     assert best_model.best(old) is None and "BLEU on the dev set" in best_model.without_best(old)
     quoted = headline(old)["best"]
     assert (quoted["system"], quoted["reason"]) == (None, best_model.without_best(old))
@@ -138,28 +142,28 @@ def test_a_study_without_a_best_model_says_why(timed):
 def test_where_the_test_set_disagrees_with_the_dev_set_it_is_said(timed, tmp_path):
     best = best_model.best(timed)
     assert best_model.verdict(timed, best).endswith("no faster student has as much.")
-    other = [replace(r, bleu=40.0) if captions.title(r) == "tiny int8 greedy map" else r for r in timed]
+    other = [replaced(r, bleu=40.0) if captions.title(r) == "tiny int8 greedy map" else r for r in timed]
     assert best_model.best(other) == best
     assert "tiny int8 greedy map (40.00). The two sets disagree." in best_model.verdict(other, best)
     assert headline(other)["best"]["beaten_by"] == ["tiny int8 greedy map"]
 
 
 def test_records_without_a_score_are_neither_best_nor_on_the_front(timed):
-    unscored = [replace(r, bleu=None, speed_only=True) if r.compute_type == "int8" else r for r in timed]
-    assert best_model.best(unscored).compute_type == "float32"
-    assert all(record.compute_type == "float32" for record in comparison.on_front(unscored))
+    unscored = [replaced(r, bleu=None, speed_only=True) if r.decoding.compute_type == "int8" else r for r in timed]
+    assert best_model.best(unscored).decoding.compute_type == "float32"
+    assert all(record.decoding.compute_type == "float32" for record in comparison.on_front(unscored))
 
 
 def test_a_type_that_the_cpu_replaces_shows(timed):
     record = matching(timed, compute_type="int8")[0]
-    assert captions.compute_type(replace(record, effective_compute_type="int8_float32")) == "int8"
-    record = replace(record, compute_type="int16", effective_compute_type="int8_float32")
+    assert captions.compute_type(replaced(record, effective_compute_type="int8_float32")) == "int8"
+    record = replaced(record, compute_type="int16", effective_compute_type="int8_float32")
     assert captions.configuration(record).startswith("int16 (as int8) ")
 
 
 def test_a_type_that_saturates_shows(timed):
     exact = matching(timed, compute_type="int8")[0]
-    record = replace(exact, library="oneDNN", int8_saturates=True)
+    record = replaced(exact, library="oneDNN", int8_saturates=True)
     assert captions.compute_type(record) == "int8 (saturates)"
     note = "saturates: oneDNN cuts off sums of 8-bit products here"
     assert note in captions.marks([exact, record]) and note not in captions.marks([exact])
@@ -169,27 +173,27 @@ def test_loss_is_against_the_best_search_of_the_same_weights(timed):
     exact = {"system": "deep", "compute_type": "float32", "vocabulary_map": False}
     for engine in ("opennmt-tf", "ctranslate2"):
         chosen = matching(timed, **exact, engine=engine, beam_size=4)[0]
-        worse = [r if r is chosen else replace(r, bleu=min(r.bleu, 20.0)) for r in timed]
+        worse = [r if r is chosen else replaced(r, bleu=min(r.scores.bleu, 20.0)) for r in timed]
         fast = matching(worse, system="deep", compute_type="int8", beam_size=1, vocabulary_map=True)[0]
         assert comparison.best_search(worse, "deep") is chosen
-        assert comparison.loss(worse, fast) == chosen.bleu - fast.bleu
-        assert measurements.row(fast, worse)["loss"] == f"{chosen.bleu - fast.bleu:.2f}"
-        assert f"{captions.title(chosen)} ({chosen.bleu:.2f})" in measurements.notes(worse)
+        assert comparison.loss(worse, fast) == chosen.scores.bleu - fast.scores.bleu
+        assert measurements.row(fast, worse)["loss"] == f"{chosen.scores.bleu - fast.scores.bleu:.2f}"
+        assert f"{captions.title(chosen)} ({chosen.scores.bleu:.2f})" in measurements.notes(worse)
         assert comparison.loss(worse, chosen) == 0
 
 
 def test_without_a_search_in_float32_there_is_no_loss(timed):
-    few = [r for r in timed if r.compute_type == "int8" or r.vocabulary_map]
+    few = [r for r in timed if r.decoding.compute_type == "int8" or r.decoding.vocabulary_map]
     assert {row["loss"] for row in measurements.rows(few)} == {"–"}
-    assert comparison.loss(timed, replace(timed[0], bleu=None)) is None
+    assert comparison.loss(timed, replaced(timed[0], bleu=None)) is None
 
 
 def test_csv_has_every_record_and_field(records):
     rows = list(csv.DictReader(measurements.as_csv(records).splitlines()))
     assert len(rows) == len(records) and list(rows[0]) == measurement.header(records)
     for row, record in zip(rows, records, strict=True):
-        assert float(row["bleu"]) == record.bleu and json.loads(row["cores"]) == list(record.cores)
-        assert json.loads(row["vocabulary_map"]) is record.vocabulary_map
+        assert float(row["bleu"]) == record.scores.bleu and json.loads(row["cores"]) == list(record.decoding.cores)
+        assert json.loads(row["vocabulary_map"]) is record.decoding.vocabulary_map
 
 
 def test_csv_quotes_text_and_leaves_out_what_is_not_there():
@@ -203,22 +207,25 @@ def test_rows_are_sorted_by_speed_and_compared_with_their_own_baseline(timed):
     assert speeds == sorted(speeds, reverse=True)
     fast = {"engine": "ctranslate2", "compute_type": "int8", "beam_size": 1, "vocabulary_map": True}
     (deep,), (base,) = (matching(timed, system="deep", **way) for way in (fast, {"engine": "opennmt-tf"}))
-    expected = deep.source_words_per_second / base.source_words_per_second
+    expected = deep.words_per_second / base.words_per_second
     assert measurements.row(deep, timed)["×"] == f"{expected:.1f}" and measurements.row(base, timed)["×"] == "1.0"
-    rest = [record for record in timed if record.engine != "opennmt-tf"]
+    rest = [record for record in timed if record.decoding.engine != "opennmt-tf"]
     assert {row["×"] for row in measurements.rows(rest)} == {"–"}
 
 
 def test_a_multiple_of_a_disturbed_baseline_has_its_mark(timed):
     quiet, loud = (
-        [replace(record, noise=0.1, others=others if record.engine == "opennmt-tf" else 0.0) for record in timed]
+        [
+            replaced(record, noise=0.1, others=others if record.decoding.engine == "opennmt-tf" else 0.0)
+            for record in timed
+        ]
         for others in (0.0, 0.5)
     )
-    deep = [(record.system, record.engine) for record in timed].index(("deep", "ctranslate2"))
+    deep = [(record.system.name, record.decoding.engine) for record in timed].index(("deep", "ctranslate2"))
     assert measurements.row(quiet[deep], quiet)["×"][-1].isdigit()
     assert not measurements.row(loud[deep], loud)["×"][-1].isdigit()
     assert "times as fast as the same model" in recommendation.speed(quiet, quiet[deep])
-    noisy = [replace(record, noisy=record.engine == "opennmt-tf") for record in loud]
+    noisy = [replace(record, noisy=record.decoding.engine == "opennmt-tf") for record in loud]
     assert "times as fast" not in recommendation.speed(noisy, noisy[deep])
 
 
@@ -226,10 +233,12 @@ def test_cost_is_in_core_seconds_with_the_cpu_and_the_reason_why_there_are_no_us
     row = measurements.row(timed[0], timed)
     assert row["core-s/M words"] == f"{timed[0].core_seconds_per_million_words:,.1f}"
     assert row["USD/M words"] == "–" and f"USD: {NO_PRICE}." in measurements.notes(timed)
-    priced = [replace(record, usd_per_million_words=0.00123, price="1 USD an hour") for record in timed]
+    priced = [replaced(record, usd_per_million_words=0.00123, price="1 USD an hour") for record in timed]
     assert measurements.row(priced[0], priced)["USD/M words"] == "0.00123"
     assert "USD: 1 USD an hour." in measurements.notes(priced)
-    assert timed[0].cpu in measurements.notes(timed) and f"on {timed[0].cpu}" in terminal.summary(timed, tmp_path)
+    assert timed[0].conditions.cpu in measurements.notes(timed) and f"on {timed[0].conditions.cpu}" in terminal.summary(
+        timed, tmp_path
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,7 +250,7 @@ def test_significance_mark(delta, p, text):
 
 def test_comet_has_a_column_and_a_note_only_where_it_was_measured(records, timed):
     assert "COMET" not in measurements.table(records) and "comet" not in measurements.as_csv(records)
-    scored = [replace(timed[0], comet=81.234, comet_signature="model:x|sha256:0"), *timed[1:]]
+    scored = [replaced(timed[0], comet=81.234, comet_signature="model:x|sha256:0"), *timed[1:]]
     cells = [row["COMET"] for row in measurements.rows(scored)]
     assert sorted(cells) == ["81.23", *["–"] * (len(timed) - 1)]
     assert list(measurements.rows(scored)[0]).index("COMET") == list(measurements.rows(timed)[0]).index("chrF") + 1
@@ -259,11 +268,11 @@ def test_markdown_has_a_table_for_each_test_set(records):
 
 
 def test_notes_say_of_losses_and_differences_only_what_there_is(timed):
-    rounded = [record for record in timed if record.compute_type == "int8"]
-    alone = [replace(record, bleu_delta_teacher=None, bleu_delta_control=None) for record in rounded]
+    rounded = [record for record in timed if record.decoding.compute_type == "int8"]
+    alone = [replaced(record, bleu_delta_teacher=None, bleu_delta_control=None) for record in rounded]
     assert "Loss: " in measurements.notes(timed) and "Loss: " not in measurements.notes(rounded)
     assert "Differences" in measurements.notes(timed) and "Differences" not in measurements.notes(alone)
-    of_teacher = [replace(record, bleu_delta_control=None) for record in timed]
+    of_teacher = [replaced(record, bleu_delta_control=None) for record in timed]
     assert "are to the teacher (teacher) with" in measurements.notes(of_teacher)
     assert "a control" not in measurements.notes(of_teacher)
 
@@ -271,31 +280,34 @@ def test_notes_say_of_losses_and_differences_only_what_there_is(timed):
 def test_notes_say_what_sets_a_student_and_its_control_apart(timed):
     words = "distillation and 44,929 more sentences"
     assert f"(deep to deep-control: {words}; only twins," in measurements.notes(timed)
-    untold = [replace(record, control_difference=None) for record in timed]
+    untold = [replaced(record, control_difference=None) for record in timed]
     assert "(deep to deep-control: what sets their trainings apart was not recorded;" in measurements.notes(untold)
     assert "deep-control" not in measurements.notes(matching(timed, role="teacher"))
     record = comparison.full_precision(timed, "deep")
-    expected = {"bleu": record.bleu_delta_control, "p": record.bleu_p_control}
+    expected = {"bleu": record.scores.bleu_delta_control, "p": record.scores.bleu_p_control}
     found = headline(timed)["test_sets"][TIMED]["to_control"]
     assert found == {"deep": {"control": "deep-control", "difference": words, **expected}}
 
 
 def test_full_precision_is_that_of_an_engine_which_has_the_system(timed):
     exact = comparison.full_precision(timed, "deep")
-    assert exact.engine == "ctranslate2" and (exact.compute_type, exact.vocabulary_map) == ("float32", False)
-    baseline = [record for record in timed if record.engine != "ctranslate2"]
-    native = replace(exact, engine="native")
+    assert exact.decoding.engine == "ctranslate2" and (exact.decoding.compute_type, exact.decoding.vocabulary_map) == (
+        "float32",
+        False,
+    )
+    baseline = [record for record in timed if record.decoding.engine != "ctranslate2"]
+    native = replaced(exact, engine="native")
     assert comparison.full_precision([*baseline, native], "deep") is native
-    assert comparison.full_precision(baseline, "deep").engine == "opennmt-tf"
+    assert comparison.full_precision(baseline, "deep").decoding.engine == "opennmt-tf"
 
 
 def test_terminal_fits_and_names_what_is_there(tmp_path, records):
     text = terminal.summary(records, tmp_path)
-    replaced = [replace(r, compute_type="int16") if r.compute_type == "int8" else r for r in records]
-    assert max(map(len, (text + terminal.summary(replaced, tmp_path)).splitlines())) <= 120
+    others = [replaced(r, compute_type="int16") if r.decoding.compute_type == "int8" else r for r in records]
+    assert max(map(len, (text + terminal.summary(others, tmp_path)).splitlines())) <= 120
     assert text.count("baseline") == 4 and "best model:" not in text and "report:" not in text
     best = best_model.best(comparison.of_test_set(records, TIMED))
-    model = tmp_path / "models" / best.system / best.compute_type
+    model = tmp_path / "models" / best.system.name / best.decoding.compute_type
     model.mkdir(parents=True)
     write_text(tmp_path / "report/report.html", "")
     text = terminal.summary(records, tmp_path)
@@ -306,7 +318,7 @@ def test_terminal_fits_and_names_what_is_there(tmp_path, records):
 def test_the_command_that_is_printed_decodes_as_measured(tmp_path, timed):
     for record in timed:
         (tmp_path / captions.model_folder(record)).mkdir(parents=True, exist_ok=True)
-    beam = [r for r in timed if r.beam_size == 4 and not r.vocabulary_map]
+    beam = [r for r in timed if r.decoding.beam_size == 4 and not r.decoding.vocabulary_map]
     assert "--beam-size 4 --no-vocabulary-map\n" in terminal.paths(beam, tmp_path)
     command = terminal.paths(timed, tmp_path).splitlines()[-1]
     assert "--beam-size" not in command and "--no-vocabulary-map" not in command
@@ -314,40 +326,42 @@ def test_the_command_that_is_printed_decodes_as_measured(tmp_path, timed):
 
 def test_the_folder_of_a_model_is_named_as_its_engine_names_it(tmp_path, timed):
     for engine in ENGINES.values():
-        record = replace(timed[0], engine=engine.name, compute_type="int8")
+        record = replaced(timed[0], engine=engine.name, compute_type="int8")
         assert Path(captions.model_folder(record)).name == engine.folder("int8")
 
 
 def test_headline(timed):
     figures = headline(timed)["test_sets"][TIMED]
     best = comparison.best_search(timed, "teacher")
-    assert figures["bleu"]["teacher"]["bleu"] == best.bleu
+    assert figures["bleu"]["teacher"]["bleu"] == best.scores.bleu
     assert figures["bleu"]["teacher"]["decoding"] == captions.configuration(best)
     roles = {"teacher": "teacher", "deep": "student", "tiny": "student", "deep-control": "control"}
     assert {name: system["role"] for name, system in figures["bleu"].items()} == roles
     best, quoted = best_model.best(timed), headline(timed)["best"]
     assert quoted["rule"] == best_model.RULE and quoted["beaten_by"] == []
-    assert (quoted["system"], quoted["decoding"]) == (best.system, captions.configuration(best))
-    assert (quoted["dev_bleu"], quoted["bleu"]) == (best.dev_bleu, {TIMED: best.bleu})
+    assert (quoted["system"], quoted["decoding"]) == (best.system.name, captions.configuration(best))
+    assert (quoted["dev_bleu"], quoted["bleu"]) == (best.scores.dev_bleu, {TIMED: best.scores.bleu})
     assert quoted["times_baseline"] == comparison.speed_up(timed, best)
     assert quoted["core_seconds_per_million_words"] == best.core_seconds_per_million_words
-    assert quoted["cpu"] == best.cpu
+    assert quoted["cpu"] == best.conditions.cpu
 
 
 def test_the_speed_up_is_that_of_the_middle_run_as_on_the_page():
     base = measured(engine="opennmt-tf", compute_type="float32", beam_size=4, text_seconds_runs=[4.0, 9.0, 6.0])
     record = measured(engine="native", text_seconds_runs=[1.0, 1.5, 2.0])
     assert comparison.speed_up([base, record], record) == comparison.faster(record, base).middle == 4.0
-    once = replace(base, text_seconds_runs=[4.0])
-    ratio = record.source_words_per_second / base.source_words_per_second
+    once = replaced(base, text_seconds_runs=[4.0])
+    ratio = record.words_per_second / base.words_per_second
     assert comparison.speed_up([once, record], record) == ratio
 
 
 def test_differences_are_of_pairs_that_differ_in_nothing_else(timed):
     changed = []
     for record in timed:
-        worse = record.system == "tiny" and record.compute_type == "int8" and record.beam_size == 4
-        changed.append(replace(record, bleu=20.0 - (5.25 if worse and record.vocabulary_map else 0.0)))
+        worse = (
+            record.system.name == "tiny" and record.decoding.compute_type == "int8" and record.decoding.beam_size == 4
+        )
+        changed.append(replaced(record, bleu=20.0 - (5.25 if worse and record.decoding.vocabulary_map else 0.0)))
     figures = headline(changed)["test_sets"][TIMED]
     where = {"bleu": -5.25, "system": "tiny", "decoding": "int8 beam 4 map"}
     assert figures["int8_minus_float32"]["beam 4"] == where
@@ -372,7 +386,7 @@ def test_headline_without_map_int8_students_or_full_precision(timed):
     figures = headline(few)["test_sets"][TIMED]
     assert figures["int8_minus_float32"] == figures["map_minus_no_map"] == {"beam 4": None}
     assert headline(few)["best"]["system"] is None
-    assert figures["bleu"]["deep"]["bleu"] == matching(few, system="deep")[0].bleu
+    assert figures["bleu"]["deep"]["bleu"] == matching(few, system="deep")[0].scores.bleu
 
 
 def test_command_line(tmp_path):
@@ -395,12 +409,12 @@ def test_command_line_reports_mistakes_without_a_traceback(tmp_path):
 
 
 def test_captions_say_of_every_row_how_often_it_was_measured(timed):
-    some = [replace(record, runs=3) for record in timed]
+    some = [replaced(record, runs=3) for record in timed]
     assert "medians of 3 runs: " in measurements.notes(some) and captions.ONCE not in str(measurements.rows(some))
-    some[1] = replace(some[1], runs=1)
+    some[1] = replaced(some[1], runs=1)
     assert "medians of 3 runs (¹: a single run): " in measurements.notes(some)
     marked = [row for row in measurements.rows(some) if row["source words/s"].endswith(captions.ONCE)]
     assert marked == [measurements.row(some[1], some)]
-    once = [replace(record, runs=1) for record in some]
+    once = [replaced(record, runs=1) for record in some]
     assert "a single run: " in measurements.notes(once) and captions.ONCE not in str(measurements.rows(once))
     assert captions.repeats([5, 1, 3]) == "medians of 3 or 5 runs, or one run"

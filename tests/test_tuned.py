@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import sys
+from types import SimpleNamespace
 
 import pytest
 from models import folders, sentences
@@ -32,7 +33,7 @@ def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
 
     def decode(folder, text, cores, settings, beam_size, number):
         words = speeds[settings["isa"], settings["batch_tokens"]]
-        return {"test_sets": {"text": {"source_words": words, "text_seconds": 1.0, "others": None}}}
+        return SimpleNamespace(test_sets={"text": SimpleNamespace(source_words=words, text_seconds=1.0, others=None)})
 
     monkeypatch.setattr(tune, "decode", decode)
     monkeypatch.setattr(tuned.machine, "describe", lambda: {"cpu": "x", "isa": "avx512-vnni"})

@@ -11,7 +11,7 @@ from report import figure, table_parts
 
 NOTE = """
 A row has what all rows above it have; each but the last translates sentence by sentence, all with a beam of
-{first.beam_size} on one core, {map}. Target tokens over the time from text to text, the median with the slowest and
+{beam_size} on one core, {map}. Target tokens over the time from text to text, the median with the slowest and
 the fastest run. ×: times faster, run by run, the median with the lowest and the highest. "same": translations that are
 those of the first row. Devlin 2017 prints 4.4 times the speed of the baseline for a ladder with these rungs up to
 "equal states once", where sigmoid and tanh are looked up, and over 99.9 % of translations that are the baseline's.
@@ -35,8 +35,9 @@ def table(rungs: list[Rung]) -> str:
     above = [None, *records]
     rows = [row(rung, before, records) for before, rung in zip(above, rungs, strict=False)]
     title = f"What a recurrent decoder need not compute: {table_parts.title(records[0])}"
-    mapped = "with" if records[0].vocabulary_map else "without"
-    note = NOTE.format(first=records[0], map=f"{mapped} a vocabulary map", conditions=table_parts.conditions(records))
+    how = records[0].decoding
+    mapped = f"{'with' if how.vocabulary_map else 'without'} a vocabulary map"
+    note = NOTE.format(beam_size=how.beam_size, map=mapped, conditions=table_parts.conditions(records))
     return table_parts.page(title, rows, note)
 
 

@@ -107,7 +107,8 @@ def _greedy(systems: list[Published]) -> list[Published]:
 
 def _cost(record: Measurement) -> Spread:
     """Source tokens per USD: the median with the slowest and the fastest run. Raises UserError without tokens."""
-    slower = record.text_seconds / record.text_seconds_max, record.text_seconds / record.text_seconds_min
+    middle, low, high = record.timing.text_seconds
+    slower = middle / high, middle / low
     return Spread(*(tokens_per_usd(record.tokens_per_second * share, PRICES[CPU]) for share in (1.0, *slower)))
 
 
@@ -157,8 +158,10 @@ def _draw_family(axes: Axes, look: Line, family: list[Point]) -> None:
 
 def _note(records: list[Measurement]) -> str:
     first = records[0]
-    runs = captions.repeats(record.runs for record in records)
-    return NOTE.format(f"{first.sentences:,}", first.test_set, runs, captions.cpu(first), CPU, PRICES[CPU], PRICES[GPU])
+    runs = captions.repeats(record.timing.runs for record in records)
+    return NOTE.format(
+        f"{first.decoding.sentences:,}", first.test_set, runs, captions.cpu(first), CPU, PRICES[CPU], PRICES[GPU]
+    )
 
 
 def _legend(axes: Axes, rows: set[str]) -> None:

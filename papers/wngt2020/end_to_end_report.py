@@ -64,8 +64,9 @@ def ways(records: list[Measurement]) -> list[Ways]:
     """In the order of the records; each system on one core, then on all of them."""
     found: dict[tuple[str, int], dict[str, Measurement]] = {}
     for record in records:
-        if record.engine == BASELINE or record.vocabulary_map:  # else a search that BLEU is lost against
-            found.setdefault((record.system, len(record.cores)), {})[record.engine] = record
+        how = record.decoding
+        if how.engine == BASELINE or how.vocabulary_map:  # else a search that BLEU is lost against
+            found.setdefault((record.system.name, len(how.cores)), {})[how.engine] = record
     return [Ways(by[BASELINE], by.get(CTRANSLATE2), by.get(NATIVE)) for by in found.values()]
 
 
@@ -86,10 +87,10 @@ def toolkit(system: Ways, records: list[Measurement]) -> dict[str, str]:
     """The cells of a system in OpenNMT-tf."""
     baseline = system.baseline
     return {
-        "system": baseline.system,
-        "shape": baseline.shape,
-        "parameters": f"{baseline.parameters:,}",
-        "cores": f"{len(baseline.cores)}",
+        "system": baseline.system.name,
+        "shape": baseline.system.shape,
+        "parameters": f"{baseline.system.parameters:,}",
+        "cores": f"{len(baseline.decoding.cores)}",
         "OpenNMT-tf, s": seconds(baseline, records),
         "BLEU OpenNMT-tf": table_parts.bleu(baseline),
         "loss OpenNMT-tf": table_parts.loss(baseline, records),
@@ -101,15 +102,15 @@ def optimised(system: Ways, records: list[Measurement]) -> dict[str, str]:
     baseline, record, _ = system
     if record is None:
         return {}
-    paper = PAPER.get(record.shape) if len(record.cores) == 1 else None
+    paper = PAPER.get(record.system.shape) if len(record.decoding.cores) == 1 else None
     return {
         "optimised, s": seconds(record, records),
         "×": table_parts.times(record, baseline, 1, "total_seconds"),
         "paper": table_parts.paper(record, f"{paper[0] / paper[1]:.1f}" if paper else ""),
         "BLEU optimised": table_parts.bleu(record),
         "loss optimised": table_parts.loss(record, records),
-        "set": record.forced_isa or "",
-        "batch, tokens": f"{baseline.batch_tokens:,} → {record.batch_tokens:,}",
+        "set": record.conditions.forced_isa or "",
+        "batch, tokens": f"{baseline.decoding.batch_tokens:,} → {record.decoding.batch_tokens:,}",
         "candidates": table_parts.candidates(record),
         "memory, MB": f"{table_parts.memory(baseline)} → {table_parts.memory(record)}",
         "on disk, MB": f"{table_parts.disk(baseline)} → {table_parts.disk(record)}",
@@ -128,14 +129,14 @@ def native(system: Ways, records: list[Measurement]) -> dict[str, str]:
         "BLEU native": table_parts.bleu(own),
         "loss native": table_parts.loss(own, records),
         "native's candidates": table_parts.candidates(own),
-        "native's batch, tokens": f"{own.batch_tokens:,}",
+        "native's batch, tokens": f"{own.decoding.batch_tokens:,}",
         "native's memory, MB": table_parts.memory(own),
         "native on disk, MB": table_parts.disk(own),
     }
 
 
 def seconds(record: Measurement, records: list[Measurement]) -> str:
-    return f"{record.spread('total_seconds'):,.1f}{mark(record)}{once(record, records)}"
+    return f"{record.timing.total_seconds:,.1f}{mark(record)}{once(record, records)}"
 
 
 @figure.styled
@@ -153,7 +154,7 @@ def draw(records: list[Measurement]) -> Figure:
     axes.set_xlabel("seconds for the test set, with loading, logarithmic")
     shown = [any(records_of_way) for records_of_way in zip(*systems, strict=True)]
     table_parts.around(picture, TITLE, dict(itertools.compress(COLORS.items(), shown)), records)
-    if any(record.bleu is not None for record in records):
+    if any(record.scores.bleu is not None for record in records):
         style = {"va": "center", "fontsize": 8, "weight": "bold"}
         axes.text(COLUMN, -0.6, "BLEU, loss", transform=axes.get_yaxis_transform(), **style)
     return picture
@@ -161,15 +162,15 @@ def draw(records: list[Measurement]) -> Figure:
 
 def line(axes: Axes, place: float, system: Ways, records: list[Measurement]) -> None:
     """From the seconds of the baseline to the optimised ones; on the right BLEU and its loss."""
-    ends = [record.total_seconds for record in system.measured]
+    ends = [record.timing.total_seconds.middle for record in system.measured]
     axes.plot([max(ends), min(ends)], [place, place], color="#cccccc", linewidth=3, zorder=1)
     for record, color in zip(system, COLORS.values(), strict=True):
         if record is None:
             continue
-        spread = record.spread("total_seconds")
+        spread = record.timing.total_seconds
         axes.errorbar(spread.middle, place, xerr=figure.whiskers(spread), fmt="o", color=color, elinewidth=1)
     for record, side in ((max(system.measured, key=total), "left"), (min(system.measured, key=total), "right")):
-        spread, points = record.spread("total_seconds"), 8 if side == "left" else -8
+        spread, points = record.timing.total_seconds, 8 if side == "left" else -8
         text, end = f"{spread.middle:,.1f} s{mark(record)}", spread.high if side == "left" else spread.low
         annotate(axes, text, (end, place), (points, 0), ha=side, va="center")
     ratios(axes, place, system)
@@ -179,7 +180,7 @@ def line(axes: Axes, place: float, system: Ways, records: list[Measurement]) -> 
 
 
 def total(record: Measurement) -> float:
-    return record.total_seconds
+    return record.timing.total_seconds.middle
 
 
 def ratios(axes: Axes, place: float, system: Ways) -> None:
@@ -192,7 +193,7 @@ def ratios(axes: Axes, place: float, system: Ways) -> None:
     faster = sorted(system.measured[1:], key=total)
     for record, side in zip(faster, aligned, strict=True):
         ratio = times_faster(record, system.baseline, "total_seconds")
-        at = (record.total_seconds * system.baseline.total_seconds) ** 0.5 if alone else record.total_seconds
+        at = (total(record) * total(system.baseline)) ** 0.5 if alone else total(record)
         annotate(axes, f"×{ratio.middle:.1f}", (at, place), (0, 3 if alone else 5), ha=side, va="bottom")
 
 
@@ -201,5 +202,5 @@ def annotate(axes: Axes, text: str, at: tuple[float, float], points: tuple[int, 
 
 
 def name(system: Ways) -> str:
-    cores = len(system.baseline.cores)
-    return f"{system.baseline.system}, {cores} core{'s' if cores > 1 else ''}"
+    cores = len(system.baseline.decoding.cores)
+    return f"{system.baseline.system.name}, {cores} core{'s' if cores > 1 else ''}"

@@ -144,9 +144,10 @@ def all_rungs(baseline: Path, models: list[Path], sentences: int | None) -> tupl
 def best(by_tokens: dict[int, Measurement]) -> Measurement:
     """The fastest of the records by tokens of a batch, as a rung."""
     record = fastest(by_tokens)
-    name = f"best of {len(by_tokens)} sizes of batches: {record.batch_tokens:,} tokens"
-    workers = f"{record.workers} workers on {len(record.cores)} cores, " if record.workers > 1 else ""
-    engine = f"{NATIVE}, " if record.engine == comparison.NATIVE else ""
+    how = record.decoding
+    name = f"best of {len(by_tokens)} sizes of batches: {how.batch_tokens:,} tokens"
+    workers = f"{how.workers} workers on {len(how.cores)} cores, " if how.workers > 1 else ""
+    engine = f"{NATIVE}, " if how.engine == comparison.NATIVE else ""
     return replace(record, rung=engine + workers + name)
 
 

@@ -67,7 +67,7 @@ def paper_of(record: Measurement, rungs: dict[str, Measurement]) -> tuple[float,
     """Speed-up over the first row, and BLEU, of the paper's row for this rung; None if it has none."""
     if PEER in rungs and record.rung in PAPER:
         return PAPER[record.rung][0] / PAPER[GREEDY][0], PAPER[record.rung][1]
-    if PEER not in rungs and record.shape == TINY_SHAPE and record.rung in TINY:
+    if PEER not in rungs and record.system.shape == TINY_SHAPE and record.rung in TINY:
         return TINY[EXACT][0] / TINY[record.rung][0], TINY[record.rung][1]
     return None
 
@@ -75,7 +75,7 @@ def paper_of(record: Measurement, rungs: dict[str, Measurement]) -> tuple[float,
 def table(records: list[Measurement]) -> str:
     rungs = {record.rung: record for record in records}
     shown = without_reference(records)
-    ladder = [record for record in shown if len(record.cores) == 1]
+    ladder = [record for record in shown if len(record.decoding.cores) == 1]
     above = zip([None, *ladder], ladder, strict=False)
     rows = [row(record, rungs[OVERLAPPING] if record.rung == NATIVE else before, rungs) for before, record in above]
     title = f"What each optimisation brings on one core: {table_parts.title(records[0])}"
@@ -115,7 +115,7 @@ def row(
         "BLEU": table_parts.bleu(record),
         "loss": table_parts.loss(record, list(rungs.values())),
         BESIDE[1]: table_parts.paper(record, f"{paper[1]:.2f}" if paper else ""),
-        "set": record.forced_isa or "",
+        "set": record.conditions.forced_isa or "",
         "candidates": table_parts.candidates(record),
         **table_parts.resources(record),
     }
@@ -182,7 +182,7 @@ def places(rungs: list[Measurement]) -> list[float]:
 
 def kind(record: Measurement) -> str:
     """What a bar's colour stands for."""
-    if len(record.cores) > 1:
+    if len(record.decoding.cores) > 1:
         return EVERYWHERE
-    color = {comparison.BASELINE: TOOLKIT, comparison.NATIVE: OWN}.get(record.engine)
+    color = {comparison.BASELINE: TOOLKIT, comparison.NATIVE: OWN}.get(record.decoding.engine)
     return color or (PAPERS if record.rung in PAPER else BEYOND)

@@ -32,7 +32,7 @@ def table(records: list[Measurement]) -> str:
     rows = [row(record, of_engine[0], records) for of_engine in by_engine(records) for record in of_engine]
     tried = "; ".join(
         f"{engine_label(of_engine[0])}: " * (len(of_engine) < len(records))
-        + "; ".join(f"{record.workers} × {record.threads}: {sizes(record)}" for record in of_engine)
+        + "; ".join(f"{record.decoding.workers} × {record.decoding.threads}: {sizes(record)}" for record in of_engine)
         for of_engine in by_engine(records)
     )
     note = NOTE.format(
@@ -44,22 +44,22 @@ def table(records: list[Measurement]) -> str:
 
 def by_engine(records: list[Measurement]) -> list[list[Measurement]]:
     """The records of each engine; the first of each is on one core."""
-    return [matching(records, engine=name) for name in dict.fromkeys(record.engine for record in records)]
+    return [matching(records, engine=name) for name in dict.fromkeys(record.decoding.engine for record in records)]
 
 
 def row(record: Measurement, single: Measurement, records: list[Measurement]) -> dict[str, str]:
     """The cells of a record; ``single`` is the one of its engine on one core."""
-    memory, base = record.peak_rss_bytes / 1e6, single.peak_rss_bytes / 1e6
+    memory, base = record.timing.peak_rss_bytes / 1e6, single.timing.peak_rss_bytes / 1e6
     return {
         "engine": engine_label(record),
-        "cores": f"{len(record.cores)}",
-        "workers": f"{record.workers}",
-        "threads": f"{record.threads}",
-        "batch, tokens": f"{record.batch_tokens:,}",
+        "cores": f"{len(record.decoding.cores)}",
+        "workers": f"{record.decoding.workers}",
+        "threads": f"{record.decoding.threads}",
+        "batch, tokens": f"{record.decoding.batch_tokens:,}",
         "candidates": table_parts.candidates(record),
         "target tokens/s": table_parts.speed(record, records),
         "×": table_parts.times(record, single),
-        "CPU s": f"{record.cpu_seconds:.1f}",
+        "CPU s": f"{record.timing.cpu_seconds:.1f}",
         "memory, MB": f"{memory:,.0f}",
         "more memory, MB": f"{memory - base:+,.0f}",
     }
@@ -96,7 +96,7 @@ def speed_up(axes: Axes, records: list[Measurement]) -> None:
 
 def memory(axes: Axes, records: list[Measurement]) -> None:
     for place, color, record in bars(records):
-        amount = record.peak_rss_bytes / 1e6
+        amount = record.timing.peak_rss_bytes / 1e6
         bar(axes, place, color, amount, f"{amount:,.0f}", None)
     axes.set_title(f"{engine_label(records[0])}: peak memory of the process, MB")
 
@@ -106,12 +106,12 @@ def bars(records: list[Measurement]) -> Iterator[tuple[float, str, Measurement]]
     counts = cores(records)
     for side, (way, color) in zip((-1, 1), WAYS.items(), strict=True):
         for record in records:
-            if getattr(record, way) == len(record.cores):  # one core is the same in both ways
-                yield counts.index(len(record.cores)) + side * BAR / 2, color, record
+            if record.value(way) == len(record.decoding.cores):  # one core is the same in both ways
+                yield counts.index(len(record.decoding.cores)) + side * BAR / 2, color, record
 
 
 def cores(records: list[Measurement]) -> list[int]:
-    return sorted({len(record.cores) for record in records})
+    return sorted({len(record.decoding.cores) for record in records})
 
 
 def bar(axes: Axes, place: float, color: str, height: float, text: str, whiskers: list[list[float]] | None) -> None:

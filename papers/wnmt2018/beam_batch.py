@@ -18,7 +18,7 @@ from common.errors import command
 from decode import engines
 from findings.comparison import BEAM
 from formats import measurement
-from formats.measurement import Measurement
+from formats.measurement import Measurement, Scores
 from measure import protocol
 from measure.bootstrap import TestSet
 from measure.configuration import Conditions, Configuration
@@ -55,7 +55,8 @@ def main() -> None:
     test_sets = {name: TestSet(path, args.target_language, SAMPLES) for name, path in args.test_sets}
 
     def scored(record: Measurement) -> Measurement:
-        return replace(record, **test_sets[record.test_set].score(args.output.parent / record.output)[0])
+        quality, _ = test_sets[record.test_set].score(args.output.parent / record.decoding.output)
+        return replace(record, scores=Scores(**quality))
 
     measurement.write(args.output, map(scored, records))
 

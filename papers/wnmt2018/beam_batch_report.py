@@ -13,10 +13,11 @@ from report import figure, markup, table_parts
 
 read = measurement.read
 
-NOTE = """{first.system} ({first.shape}) with {first.compute_type} weights in {engine} {first.engine_version}, \
-{map}, on one core of {cpu}: {first.test_set}, {first.sentences} sentences, {repeats}. CPU seconds are those of \
+NOTE = """{first.system.name} ({first.system.shape}) with {first.decoding.compute_type} weights in {engine} \
+{first.decoding.engine_version}, {map}, on one core of {cpu}: {first.test_set}, {first.decoding.sentences} sentences, \
+{repeats}. CPU seconds are those of \
 the whole process after loading, tokenization and detokenization included; batches are of so many sentences, sorted \
-by length in windows of eight. BLEU: `{first.bleu_signature}`.
+by length in windows of eight. BLEU: `{first.scores.bleu_signature}`.
 
 WNMT 2018 (Figure 3) found BLEU to rise with the beam up to 3 and, through the candidates of the map, a little with \
 the batch; CPU time to fall with the batch for beam 1, and to rise for wider beams."""
@@ -29,9 +30,9 @@ Grid = dict[tuple[int, int], Measurement]  # by batch, in sentences, and beam
 def places(records: list[Measurement]) -> Grid:
     """Records of the first test set, without those that BLEU is lost against."""
     return {
-        (record.batch_sentences, record.beam_size): record
+        (record.decoding.batch_sentences, record.decoding.beam_size): record
         for record in of_test_set(records, records[0].test_set)
-        if record.batch_sentences
+        if record.decoding.batch_sentences
     }
 
 
@@ -43,17 +44,17 @@ def sides(grid: Grid) -> tuple[list[int], list[int]]:
 
 def cell(record: Measurement, measure: str) -> str:
     _, digits, _ = MEASURES[measure]
-    return f"{getattr(record, measure):.{digits}f}" + ("" if measure == "bleu" else mark(record))
+    return f"{record.value(measure):.{digits}f}" + ("" if measure == "bleu" else mark(record))
 
 
 def table(records: list[Measurement]) -> str:
     """A table for each measure, batches downwards and beams to the right."""
     first, grid = records[0], places(records)
-    mapped = "with its vocabulary map" if first.vocabulary_map else "without a vocabulary map"
-    own = OWN_MAP * (first.vocabulary_map and first.engine == NATIVE)
+    mapped = "with its vocabulary map" if first.decoding.vocabulary_map else "without a vocabulary map"
+    own = OWN_MAP * (first.decoding.vocabulary_map and first.decoding.engine == NATIVE)
     timed = of_test_set(records, first.test_set)
     searches = best_searches(timed)
-    runs = repeats(record.runs for record in records)
+    runs = repeats(record.timing.runs for record in records)
     parts = [
         NOTE.format(first=first, engine=engine_label(first), cpu=cpu(first), repeats=runs, map=mapped) + own,
         f"Loss: BLEU below the best search of the same weights in float32 without a map, {searches}." * bool(searches),
@@ -63,7 +64,7 @@ def table(records: list[Measurement]) -> str:
     if searches:
         parts += section("Loss of BLEU", grid, lambda record: f"{loss(timed, record):z.2f}")
     title = "Source words a second, lowest and highest"
-    parts += section(title, grid, lambda record: f"{record.spread('source_words_per_second'):,.0f}")
+    parts += section(title, grid, lambda record: f"{record.timing.source_words_per_second:,.0f}")
     return markup.document("Beam and batch", *parts, marks(records))
 
 
@@ -80,20 +81,27 @@ def draw(records: list[Measurement]) -> Figure:
     for axes, measure in zip(picture.subplots(1, 2), MEASURES, strict=True):
         heat(axes, places(records), measure)
     first = records[0]
-    conditions = table_parts.Conditions(first.system, first.shape, first.test_set, first.runs, first.cpu, first.isa)
-    table_parts.document_footnote(picture, conditions, f"{first.sentences:,} sentences")
+    conditions = table_parts.Conditions(
+        first.system.name,
+        first.system.shape,
+        first.test_set,
+        first.timing.runs,
+        first.conditions.cpu,
+        first.decoding.isa,
+    )
+    table_parts.document_footnote(picture, conditions, f"{first.decoding.sentences:,} sentences")
     return picture
 
 
 def heat(axes: Axes, grid: Grid, measure: str) -> None:
     batches, beams = sides(grid)
     title, _, colors = MEASURES[measure]
-    values = [[getattr(grid[batch, beam], measure) for beam in beams] for batch in batches]
+    values = [[grid[batch, beam].value(measure) for beam in beams] for batch in batches]
     image = axes.imshow(values, cmap=colors, origin="lower", aspect="auto")
     middle = (image.norm.vmin + image.norm.vmax) / 2
     for y, batch in enumerate(batches):
         for x, beam in enumerate(beams):
-            value = getattr(grid[batch, beam], measure)
+            value = grid[batch, beam].value(measure)
             dark = (value < middle) == (colors == "viridis")
             text = cell(grid[batch, beam], measure)
             axes.text(x, y, text, ha="center", va="center", color="white" if dark else "black", fontsize=8)

@@ -100,8 +100,8 @@ def measured(measurements: list[Measurement], description: Description) -> list[
 def taught(measurements: list[Measurement], teachers: list[str]) -> list[Measurement]:
     """The records of these teachers in CTranslate2 in float32 without a map, at their widest beam."""
     exact = matching(measurements, engine=CTranslate2.name, compute_type="float32", vocabulary_map=False)
-    records = [record for record in exact if record.system in teachers]
-    return matching(records, beam_size=max((record.beam_size for record in records), default=0))
+    records = [record for record in exact if record.system.name in teachers]
+    return matching(records, beam_size=max((record.decoding.beam_size for record in records), default=0))
 
 
 def best_sentence(measurements: list[Measurement], own: list[Measurement]) -> str:
@@ -127,7 +127,7 @@ def card(
 ) -> str:
     """The README of the package in ``folder``. licences: the text of ``terms``."""
     own = measured(measurements, description)
-    first, cores = own[0], len(own[0].cores)
+    first, cores = own[0], len(own[0].decoding.cores)
     front = {
         "language": [description.source, description.target],
         "license": "other",
@@ -144,13 +144,13 @@ def card(
         "sums": SUMS,
         "scores": _table([*map(_scores, own), *map(_scores, taught(measurements, teachers))]),
         "best": best_sentence(measurements, own),
-        "signature": first.bleu_signature,
+        "signature": first.scores.bleu_signature,
         "cores": "one core" if cores == 1 else f"{cores} cores",
-        "cpu": first.cpu,
+        "cpu": first.conditions.cpu,
         "terms": licences,
         "files": _table([{"file": path.name, "bytes": f"{path.stat().st_size:,}"} for path in _files(folder)]),
     }
-    use = USE[description.engine].format(**asdict(description), name=folder.name, version=first.engine_version)
+    use = USE[description.engine].format(**asdict(description), name=folder.name, version=first.decoding.engine_version)
     label = ENGINES[description.engine].label
     return CARD.format(**asdict(description) | {"engine": label}, **values, use=use)
 
@@ -161,14 +161,14 @@ def _table(rows: list[dict[str, str]]) -> str:
 
 def _scores(record: Measurement) -> dict[str, str]:
     return {
-        "system": record.system,
+        "system": record.system.name,
         "test set": record.test_set,
         "search": search(record),
-        "map": "yes" if record.vocabulary_map else "no",
-        "BLEU": f"{record.bleu:.2f}",
-        "chrF": f"{record.chrf:.2f}",
-        "words/s": f"{record.source_words_per_second:,.0f}",
-        "memory, MB": f"{record.peak_rss_bytes / 1e6:.0f}",
+        "map": "yes" if record.decoding.vocabulary_map else "no",
+        "BLEU": f"{record.scores.bleu:.2f}",
+        "chrF": f"{record.scores.chrf:.2f}",
+        "words/s": f"{record.words_per_second:,.0f}",
+        "memory, MB": f"{record.timing.peak_rss_bytes / 1e6:.0f}",
     }
 
 

@@ -19,7 +19,7 @@ RULE = (
 def candidates(records: list[Measurement]) -> list[Measurement]:
     """Records of students on the timed test set whose configurations decoded the dev set, too."""
     timed = of_test_set(records, test_sets(records)[0])
-    return drawn([record for record in timed if record.role in STUDENTS and record.dev_bleu is not None])
+    return drawn([record for record in timed if record.system.role in STUDENTS and record.scores.dev_bleu is not None])
 
 
 def best(records: list[Measurement]) -> Measurement | None:
@@ -32,13 +32,13 @@ def best(records: list[Measurement]) -> Measurement | None:
 
 def _worth(record: Measurement) -> tuple[float, float, float]:
     """BLEU on the dev set, and one for each doubling of the speed; both decide where rounding hides a difference."""
-    bleu, speed = number(record, "dev_bleu"), record.source_words_per_second
+    bleu, speed = number(record, "dev_bleu"), record.words_per_second
     return bleu + math.log2(speed), speed, bleu
 
 
 def without_best(records: list[Measurement]) -> str:
     """Why a study has no best model."""
-    if not any(record.role in STUDENTS for record in records):
+    if not any(record.system.role in STUDENTS for record in records):
         return "no student was measured, and the best model is a student"
     return "no record of a student has its BLEU on the dev set, which OpenNMT-tf does not decode; run the study again"
 
@@ -46,15 +46,16 @@ def without_best(records: list[Measurement]) -> str:
 def beating(records: list[Measurement], record: Measurement) -> list[Measurement]:
     """The student configurations that are faster than this one, and no worse on the test set itself."""
     rivals = (other for other in candidates(records) if number(other, "bleu") >= number(record, "bleu"))
-    return [other for other in rivals if other.source_words_per_second > record.source_words_per_second]
+    return [other for other in rivals if other.words_per_second > record.words_per_second]
 
 
 def verdict(records: list[Measurement], record: Measurement) -> str:
     """The result of the best model on the timed test set, in a sentence."""
-    scores = f"{record.dev_bleu:.2f} BLEU on {record.dev_set}, {record.bleu:.2f} on {record.test_set}"
+    own = record.scores
+    scores = f"{own.dev_bleu:.2f} BLEU on {own.dev_set}, {own.bleu:.2f} on {record.test_set}"
     if (lost := loss(of_test_set(records, record.test_set), record)) is not None:
         scores += f" ({lost:z.2f} below the best search of the same weights)"
     if not (rivals := beating(records, record)):
         return f"{scores}, where no faster student has as much."
-    names = ", ".join(f"{title(other)} ({other.bleu:.2f})" for other in rivals)
+    names = ", ".join(f"{title(other)} ({other.scores.bleu:.2f})" for other in rivals)
     return f"{scores}, where faster students have as much or more: {names}. The two sets disagree."

@@ -37,60 +37,61 @@ def legend(marks: Iterable[str]) -> str:
 
 def engine_label(record: Measurement) -> str:
     """The engine's name for people, which records have since version 0.7."""
-    return record.engine_label or record.engine
+    return record.decoding.engine_label or record.decoding.engine
 
 
 def compute_type(record: Measurement) -> str:
     """The requested type, the effective one if it differs, and SATURATES if its products are not exact."""
-    effective = record.effective_compute_type or record.compute_type
-    replaced = not effective.startswith(record.compute_type)
-    name = f"{record.compute_type} (as {effective.split('_')[0]})" if replaced else record.compute_type
-    return f"{name} ({SATURATES})" if record.int8_saturates else name
+    requested = record.decoding.compute_type
+    effective = record.decoding.effective_compute_type or requested
+    name = requested if effective.startswith(requested) else f"{requested} (as {effective.split('_')[0]})"
+    return f"{name} ({SATURATES})" if record.decoding.int8_saturates else name
 
 
 def cpu(record: Measurement) -> str:
     """The CPU with its widest instructions, ``AMD EPYC (avx2)``: virtual machines may show one name for many CPUs."""
-    return f"{record.cpu or 'unknown CPU'}{f' ({record.isa})' if record.isa else ''}"
+    return f"{record.conditions.cpu or 'unknown CPU'}{f' ({record.decoding.isa})' if record.decoding.isa else ''}"
 
 
 def search(record: Measurement) -> str:
-    return "greedy" if record.beam_size == 1 else f"beam {record.beam_size}"
+    return "greedy" if record.decoding.beam_size == 1 else f"beam {record.decoding.beam_size}"
 
 
 def configuration(record: Measurement) -> str:
     """How the system was decoded: ``int8 greedy map``."""
-    engine = "" if record.engine == CTRANSLATE2 else engine_label(record) + " "
-    return f"{engine}{compute_type(record)} {search(record)}{' map' if record.vocabulary_map else ''}"
+    engine = "" if record.decoding.engine == CTRANSLATE2 else engine_label(record) + " "
+    return f"{engine}{compute_type(record)} {search(record)}{' map' if record.decoding.vocabulary_map else ''}"
 
 
 def title(record: Measurement) -> str:
     """The system and how it was decoded: ``tiny int8 greedy map``."""
-    return f"{record.system} {configuration(record)}"
+    return f"{record.system.name} {configuration(record)}"
 
 
 def decoding_command(record: Measurement) -> str | None:
     """The command that decodes in the same way, from the folder of the project; None for a record without output."""
-    if not record.output:
+    if not record.decoding.output:
         return None
     model = f"results/{record.study}/{model_folder(record)}"
-    words = ["python", "-m", "decode.translate", "--model", model, "--beam-size", record.beam_size]
-    words += [] if record.vocabulary_map else ["--no-vocabulary-map"]
-    words += ["--workers", record.workers]
-    words += ["--threads", record.threads] if record.threads > 1 else []
-    words += ["--batch-tokens", record.batch_tokens] if record.batch_tokens else []
+    words = ["python", "-m", "decode.translate", "--model", model, "--beam-size", record.decoding.beam_size]
+    words += [] if record.decoding.vocabulary_map else ["--no-vocabulary-map"]
+    words += ["--workers", record.decoding.workers]
+    words += ["--threads", record.decoding.threads] if record.decoding.threads > 1 else []
+    words += ["--batch-tokens", record.decoding.batch_tokens] if record.decoding.batch_tokens else []
     return f"{shlex.join(map(str, words))} < text > translation"
 
 
 def model_folder(record: Measurement) -> str:
     """The model folder in the study, named as by Engine.folder."""
-    names = {BASELINE: record.engine, CTRANSLATE2: record.compute_type}
-    return f"models/{record.system}/{names.get(record.engine, f'{record.engine}-{record.compute_type}')}"
+    engine, compute_type = record.decoding.engine, record.decoding.compute_type
+    names = {BASELINE: engine, CTRANSLATE2: compute_type}
+    return f"models/{record.system.name}/{names.get(engine, f'{engine}-{compute_type}')}"
 
 
 def best_searches(records: list[Measurement]) -> str:
     """The references of lost BLEU: ``tiny float32 beam 4 (37.20)``. records: of one test set."""
     searches = [best_search(records, system) for system in systems(records)]
-    return "; ".join(f"{title(record)} ({record.bleu:.2f})" for record in searches if record)
+    return "; ".join(f"{title(record)} ({record.scores.bleu:.2f})" for record in searches if record)
 
 
 def sizes(record: Measurement) -> str:
@@ -100,13 +101,14 @@ def sizes(record: Measurement) -> str:
 
 def mark(*records: Measurement) -> str:
     """The mark of a number that is computed from these measurements."""
-    limits = ((record.others, ACCEPTED if record.noise is None else record.noise) for record in records)
-    return worst(disturbance_mark(others, noise) for others, noise in limits)
+    limits = ((record.timing.others, record.conditions.noise) for record in records)
+    return worst(disturbance_mark(others, ACCEPTED if noise is None else noise) for others, noise in limits)
 
 
 def marks(records: list[Measurement]) -> str:
     """The meaning of the marks of these measurements."""
-    libraries = sorted({record.library for record in records if record.int8_saturates and record.library})
+    ways = (record.decoding for record in records)
+    libraries = sorted({how.library for how in ways if how.int8_saturates and how.library})
     cuts = (f"{SATURATES}: {name} cuts off sums of 8-bit products here, which costs quality." for name in libraries)
     return " ".join(filter(None, [legend(map(mark, records)), *cuts]))
 
@@ -124,4 +126,4 @@ def repeats(runs: Iterable[int], marked: bool = False) -> str:
 
 def once(record: Measurement, records: list[Measurement]) -> str:
     """Footnote mark for a record timed once when others were repeated."""
-    return ONCE if record.runs == 1 and any(other.runs > 1 for other in records) else ""
+    return ONCE if record.timing.runs == 1 and any(other.timing.runs > 1 for other in records) else ""

@@ -44,7 +44,7 @@ def compared(roles: Iterable[str | None]) -> str:
 
 def configured(record: Measurement) -> dict[str, Any]:
     """The values of CONFIGURATION."""
-    return {name: getattr(record, name) for name in CONFIGURATION}
+    return {name: record.value(name) for name in CONFIGURATION}
 
 
 def matching(records: Iterable[Measurement], **values: Any) -> list[Measurement]:
@@ -58,16 +58,16 @@ def find(records: Iterable[Measurement], **values: Any) -> Measurement | None:
 
 def number(record: Measurement, name: str) -> float:
     """A field that some records lack. Raises UserError for a record without it."""
-    if (value := getattr(record, name)) is None:
-        raise UserError(f"{record.study}: {record.system} on {record.test_set} has no {name}; measure it again")
+    if (value := record.value(name)) is None:
+        raise UserError(f"{record.study}: {record.system.name} on {record.test_set} has no {name}; measure it again")
     return float(value)
 
 
 def translations(records: Path, record: Measurement) -> Path:
     """The file of a record's translations. records: the file of records. Raises UserError for a record without."""
-    if record.output is None:
-        raise UserError(f"{records}: {record.system} on {record.test_set} names no translations; measure it again")
-    return records.parent / record.output
+    if record.decoding.output is None:
+        raise UserError(f"{records}: {record.system.name} on {record.test_set} names no translations; measure it again")
+    return records.parent / record.decoding.output
 
 
 def test_sets(records: list[Measurement]) -> list[str]:
@@ -91,8 +91,8 @@ def systems(records: list[Measurement]) -> dict[str, Measurement]:
     """The first record of each system, by name: the teacher first, then students, then controls."""
     first: dict[str, Measurement] = {}
     for record in records:
-        first.setdefault(record.system, record)
-    return dict(sorted(first.items(), key=lambda item: ROLES.index(item[1].role)))
+        first.setdefault(record.system.name, record)
+    return dict(sorted(first.items(), key=lambda item: ROLES.index(item[1].system.role)))
 
 
 def baseline(records: list[Measurement], system: str) -> Measurement | None:
@@ -109,15 +109,15 @@ def full_precision(records: list[Measurement], system: str) -> Measurement | Non
 
 def drawn(records: list[Measurement]) -> list[Measurement]:
     """The records with BLEU and speed; without disturbed ones, unless all are."""
-    complete = [record for record in records if record.bleu is not None and record.source_words_per_second]
+    complete = [record for record in records if record.scores.bleu is not None and record.words_per_second]
     return [record for record in complete if not record.noisy] or complete
 
 
 def on_front(records: list[Measurement]) -> list[Measurement]:
     """The records on the Pareto front of speed and quality, fastest first."""
     records = drawn(records)
-    flags = pareto([(record.source_words_per_second, number(record, "bleu")) for record in records])
-    return sorted(itertools.compress(records, flags), key=lambda record: record.source_words_per_second, reverse=True)
+    flags = pareto([(record.words_per_second, number(record, "bleu")) for record in records])
+    return sorted(itertools.compress(records, flags), key=lambda record: record.words_per_second, reverse=True)
 
 
 class Contrast(NamedTuple):
@@ -132,7 +132,7 @@ class Contrast(NamedTuple):
 
     @property
     def comet(self) -> float | None:
-        own, other = self.record.comet, self.reference.comet
+        own, other = self.record.scores.comet, self.reference.scores.comet
         return None if own is None or other is None else own - other
 
     @property
@@ -146,19 +146,19 @@ def best_search(records: list[Measurement], system: str) -> Measurement | None:
     Lost BLEU of the same weights is relative to this search. records: of one test set.
     """
     exact = matching(records, system=system, compute_type="float32", vocabulary_map=False)
-    scored = (record for record in exact if record.bleu is not None)
+    scored = (record for record in exact if record.scores.bleu is not None)
     return max(scored, key=lambda record: number(record, "bleu"), default=None)
 
 
 def loss(records: list[Measurement], record: Measurement) -> float | None:
     """BLEU below the best search of the same weights, negative above it. records: of the same test set."""
-    reference = best_search(records, record.system)
-    return None if reference is None or record.bleu is None else number(reference, "bleu") - record.bleu
+    reference = best_search(records, record.system.name)
+    return None if reference is None or record.scores.bleu is None else number(reference, "bleu") - record.scores.bleu
 
 
 def speed_up(records: list[Measurement], record: Measurement) -> float | None:
     """How many times faster a record is than the baseline of its system, the median of the runs."""
-    base = baseline(records, record.system)
+    base = baseline(records, record.system.name)
     return faster(record, base).middle if base else None
 
 
@@ -170,16 +170,16 @@ def contrasts(records: list[Measurement], setting: str, value: Any, reference: A
 
 def times_faster(record: Measurement, other: Measurement, seconds: str = "text_seconds") -> Spread:
     """How many times faster a record is than another, run by run, as runs were made in turn. seconds: the field."""
-    runs = zip(getattr(record, f"{seconds}_runs"), getattr(other, f"{seconds}_runs"), strict=True)
+    runs = zip(record.value(f"{seconds}_runs"), other.value(f"{seconds}_runs"), strict=True)
     return Spread.of(reference / own for own, reference in runs)
 
 
 def faster(record: Measurement, other: Measurement) -> Spread:
     """How many times faster from text to text: run by run if both have the same number of runs, else by medians."""
-    runs, other_runs = record.text_seconds_runs or (), other.text_seconds_runs or ()
+    runs, other_runs = record.timing.text_seconds_runs or (), other.timing.text_seconds_runs or ()
     if len(runs) == len(other_runs) > 1:
         return times_faster(record, other)
-    return Spread.of([record.source_words_per_second / other.source_words_per_second])
+    return Spread.of([record.words_per_second / other.words_per_second])
 
 
 def fastest(by_tokens: dict[int, Measurement]) -> Measurement:
@@ -194,5 +194,7 @@ def fastest(by_tokens: dict[int, Measurement]) -> Measurement:
 def controls(records: list[Measurement]) -> dict[str, tuple[str, str]]:
     """For each student with a control the control's name, and how their trainings differ."""
     return {
-        record.system: (record.control, record.control_difference or UNKNOWN) for record in records if record.control
+        record.system.name: (record.scores.control, record.scores.control_difference or UNKNOWN)
+        for record in records
+        if record.scores.control
     }

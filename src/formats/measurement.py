@@ -8,16 +8,18 @@ of the CSV and, by ``python -m formats.measurement --docs docs``, ``docs/measure
 import argparse
 import json
 import statistics
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, get_args
+from types import UnionType
+from typing import Any, Literal, NamedTuple, Self, Union, get_args, get_origin
 
-import jsonschema
+import msgspec
 
 from common.errors import UserError, command
-from common.files import read_json, write_json, write_text
+from common.files import read_json, typed, write_json, write_text
 from formats import schema_from_dataclass, switches
 from formats.schema_from_dataclass import Column, noted, required
 
@@ -74,30 +76,26 @@ class Spread(NamedTuple):
         return f"{self.middle:{form}}" if self.low == self.high else format(self, form)
 
 
-def lowest(unit: str) -> Any:
-    return noted("lowest of the runs", unit)
-
-
-def highest(unit: str) -> Any:
-    return noted("highest of the runs", unit)
-
-
 @dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """One configuration of one system on one test set. The fields are in the order in which they are written.
+class System:
+    """What decoded."""
 
-    without: names of formats.switches that were off; in JSON each switch has a field.
-    """
-
-    rung: str | None = noted("name of the rung of a ladder or of the changed switch", only=SPEED_TABLES)
-    study: str = required("name of the study")
-    system: str = required("name of the system in the configuration, with its seed where it has several")
-    role: Role = required("what the system is in the study")  # noqa: RUF009 (a Literal is immutable)
+    name: str = required("name of the system in the configuration, with its seed where it has several", name="system")
+    role: Role = required("what the system is in the study")
     student: str | None = noted("the student that the system is an instance of")
     mixture: str | None = noted("the mixture that the system learned from")
     seed: int | None = noted("seed of the training")
     shape: str = required("layers and sizes, as `3:1 d128 ff512 h4`")
     parameters: int = required("trainable weights", "parameters")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoding:
+    """With what and how it decoded, on which cores.
+
+    without: names of formats.switches that were off; in JSON each switch has a field.
+    """
+
     engine: str = required("name of the engine, as in `model.json`")
     engine_label: str | None = noted("name of the engine for people")
     engine_version: str | None = noted("version of its library")
@@ -119,7 +117,15 @@ class Measurement:
     governor: str | None = noted("frequency governor of the first core; null where the system does not tell")
     model_bytes: int | None = noted("size of the files that decoding needs", "bytes")
     output: str | None = noted("path of the translations, relative to the file of the records")
-    test_set: str = required("name of the test set")
+
+    def __post_init__(self) -> None:
+        switches.off(self.without)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """What the runs counted, and the time, energy and memory that they took."""
+
     runs: int = noted("timed runs", "runs", 1)
     source_words: int | None = noted("whitespace tokens of the sources", "words")
     source_tokens_moses: int | None = noted(
@@ -131,33 +137,17 @@ class Measurement:
     candidates: float | None = noted(
         "pieces scored with the vocabulary map, mean of the sentences with a map of each, else of the batches", "pieces"
     )
-    load_seconds: float | None = noted("loading of the engine and the model, without checksums", "s")
-    load_seconds_min: float | None = lowest("s")
-    load_seconds_max: float | None = highest("s")
-    tokenization_seconds: float | None = noted("tokenization, which overlaps with decoding", "s")
-    tokenization_seconds_min: float | None = lowest("s")
-    tokenization_seconds_max: float | None = highest("s")
-    decode_seconds: float | None = noted("the engine alone", "s")
-    decode_seconds_min: float | None = lowest("s")
-    decode_seconds_max: float | None = highest("s")
-    detokenization_seconds: float | None = noted("detokenization, which overlaps with decoding", "s")
-    detokenization_seconds_min: float | None = lowest("s")
-    detokenization_seconds_max: float | None = highest("s")
-    text_seconds: float | None = noted("from text to text, without loading", "s")
-    text_seconds_min: float | None = lowest("s")
-    text_seconds_max: float | None = highest("s")
+    load_seconds: Spread | None = noted("loading of the engine and the model, without checksums", "s")
+    tokenization_seconds: Spread | None = noted("tokenization, which overlaps with decoding", "s")
+    decode_seconds: Spread | None = noted("the engine alone", "s")
+    detokenization_seconds: Spread | None = noted("detokenization, which overlaps with decoding", "s")
+    text_seconds: Spread | None = noted("from text to text, without loading", "s")
     sentence_seconds: float | None = noted(
         "from text to text of one sentence that is decoded alone, mean of a test set, timed once", "s", only=BENCHMARK
     )
-    total_seconds: float | None = noted("loading and from text to text", "s")
-    total_seconds_min: float | None = lowest("s")
-    total_seconds_max: float | None = highest("s")
-    target_tokens_per_second: float | None = noted("target pieces over the engine's time alone", "pieces/s")
-    target_tokens_per_second_min: float | None = lowest("pieces/s")
-    target_tokens_per_second_max: float | None = highest("pieces/s")
-    source_words_per_second: float = required("source words over the time from text to text", "words/s")
-    source_words_per_second_min: float | None = lowest("words/s")
-    source_words_per_second_max: float | None = highest("words/s")
+    total_seconds: Spread | None = noted("loading and from text to text", "s")
+    target_tokens_per_second: Spread | None = noted("target pieces over the engine's time alone", "pieces/s")
+    source_words_per_second: Spread = required("source words over the time from text to text", "words/s")
     text_seconds_runs: tuple[float, ...] | None = noted("`text_seconds` of each run, in order", "s")
     total_seconds_runs: tuple[float, ...] | None = noted("`total_seconds` of each run, in order", "s")
     cpu_seconds: float | None = noted("CPU time from text to text, of all threads and child processes", "s")
@@ -171,27 +161,24 @@ class Measurement:
     load_average: float | None = noted("largest load average of one minute before a run", "processes")
     measured_at: tuple[str, ...] | None = noted("start of each run, UTC, sorted")
     output_identical: bool | None = noted("whether all runs gave the same translations")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """What all configurations that were measured together share."""
+
     price: str | None = noted("source of the price, or why it is unknown")
     noise: float | None = noted("share of the cores that others may use before a run is repeated")
     length_penalty: float | None = noted("exponent of the length in the scores of hypotheses, log p / length^penalty")
     commit: str | None = noted("commit of this code")
     cpu: str | None = noted("model name of the CPU")
     forced_isa: str | None = noted("instruction set that the engine was forced to use, or reports to use")
-    core_seconds_per_million_words: float | None = noted(
-        "`text_seconds` on every core of the run, per million source words", "core-s/M words"
-    )
-    usd_per_million_words: float | None = noted(
-        "these core-seconds at the listed price; null where none is listed", "USD/M words"
-    )
-    speed_only: bool = noted("whether the weights are random, so that nothing is scored", default=False)
-    noisy: bool = noted("whether others used more of the cores than `noise`: no result then", default=False)
-    signature: str | None = noted("all that must be equal for two speeds to be comparable")
-    tried: Mapping[str, float] | None = noted(
-        "target pieces per second by tokens of a batch, of all sizes tried", "pieces/s", only=SPEED_TABLES
-    )
-    split: Literal["test", "dev"] | None = noted(
-        "whether the test set is the dev set, by which the best model is chosen", only=BENCHMARK
-    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """What measure.score adds: quality, and how it compares with that of other records."""
+
     bleu: float | None = noted("sacreBLEU's BLEU, cased, detokenized; null for random weights", "BLEU")
     bleu_signature: str | None = noted("sacreBLEU's signature of it")
     chrf: float | None = noted("sacreBLEU's chrF2", "chrF")
@@ -213,57 +200,154 @@ class Measurement:
     control: str | None = noted("name of the control that the record is compared with")
     control_difference: str | None = noted("what sets the trainings of student and control apart")
 
-    def __post_init__(self) -> None:
-        """Turn JSON's lists into tuples, so that records from files equal others."""
-        switches.off(self.without)
-        for column in fields(self):
-            if isinstance(value := getattr(self, column.name), list):
-                object.__setattr__(self, column.name, tuple(value))
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One configuration of one system on one test set. In JSON it is flat, with the fields in this order."""
+
+    rung: str | None = noted("name of the rung of a ladder or of the changed switch", only=SPEED_TABLES)
+    study: str = required("name of the study")
+    system: System
+    decoding: Decoding
+    test_set: str = required("name of the test set")
+    timing: Timing
+    conditions: Conditions = field(default_factory=Conditions)
+    core_seconds_per_million_words: float | None = noted(
+        "`text_seconds` on every core of the run, per million source words", "core-s/M words"
+    )
+    usd_per_million_words: float | None = noted(
+        "these core-seconds at the listed price; null where none is listed", "USD/M words"
+    )
+    speed_only: bool = noted("whether the weights are random, so that nothing is scored", default=False)
+    noisy: bool = noted("whether others used more of the cores than `noise`: no result then", default=False)
+    signature: str | None = noted("all that must be equal for two speeds to be comparable")
+    tried: Mapping[str, float] | None = noted(
+        "target pieces per second by tokens of a batch, of all sizes tried", "pieces/s", only=SPEED_TABLES
+    )
+    split: Literal["test", "dev"] | None = noted(
+        "whether the test set is the dev set, by which the best model is chosen", only=BENCHMARK
+    )
+    scores: Scores = field(default_factory=Scores)
+
+    @property
+    def words_per_second(self) -> float:
+        """Source words over the time from text to text, the median of the runs."""
+        return self.timing.source_words_per_second.middle
 
     @property
     def tokens_per_second(self) -> float:
         """Source tokens of the papers over the time from text to text. Raises UserError for a record without them."""
-        if self.source_tokens_moses is None:
+        moses, words = self.timing.source_tokens_moses, self.timing.source_words
+        if moses is None or words is None:
             raise UserError(
-                f"{self.study}: {self.system} on {self.test_set} has no source_tokens_moses, which older versions "
-                "did not count; measure it again"
+                f"{self.study}: {self.system.name} on {self.test_set} has no source_tokens_moses, which older "
+                "versions did not count; measure it again"
             )
-        return self.source_words_per_second * self.source_tokens_moses / self.source_words
-
-    def spread(self, name: str) -> Spread:
-        return Spread(*(getattr(self, f"{name}{end}") for end in ("", "_min", "_max")))
+        return self.words_per_second * moses / words
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """The record of the fields of JSON."""
-        return cls(**switches.folded(values))
+        """The record of the fields of JSON. Raises msgspec.ValidationError for a wrong one."""
+        found: Self = _part(cls, msgspec.convert(values, flat()))
+        return found
 
     def value(self, name: str) -> Any:
         """The value of one of ``columns``."""
-        return getattr(self, name) if hasattr(self, name) else switches.values(self)[name]
+        return places()[name].value(self)
 
     def as_json(self) -> dict[str, Any]:
         """The ``columns`` in order, without defaults of those of other kinds of records."""
-        values = vars(self) | switches.values(self)
-        kept = (column for column in columns() if values[column.name] != column.default or not column.only)
-        return {column.name: values[column.name] for column in kept}
+        values = ((column, value(self)) for column, value in places().values())
+        return {column.name: value for column, value in values if value != column.default or not column.only}
+
+
+class Place(NamedTuple):
+    """A column, and the value of a record there."""
+
+    column: Column
+    value: Callable[[Measurement], Any]
+
+
+@cache
+def places() -> Mapping[str, Place]:
+    """Columns by name, in order: the fields of all parts, three of a Spread, and each switch for ``without``."""
+    return {place.column.name: place for place in _places(Measurement)}
+
+
+def _places(kind: type, path: str = "") -> Iterator[Place]:
+    for name, column in schema_from_dataclass.columns(kind).items():
+        if _is_part(column.type):
+            yield from _places(column.type, f"{path}{name}.")
+        elif name == "without":
+            yield from map(_of_switch, switches.SWITCHES)
+        elif _is_spread(column.type):
+            yield from _of_spread(column, attrgetter(f"{path}{name}"))
+        elif name not in switches.SWITCHES:
+            yield Place(column, attrgetter(f"{path}{name}"))
+
+
+def _is_part(hint: Any) -> bool:
+    return is_dataclass(hint)
+
+
+def _is_spread(hint: Any) -> bool:
+    return hint is Spread or Spread in get_args(hint)
+
+
+def _of_spread(column: Column, spread: Callable[[Measurement], Spread | None]) -> Iterator[Place]:
+    def part(number: int) -> Callable[[Measurement], float | None]:
+        return lambda record: (found := spread(record)) and found[number]
+
+    yield Place(column._replace(type=float if column.required else float | None), part(0))
+    for number, (end, text) in enumerate({"_min": "lowest of the runs", "_max": "highest of the runs"}.items(), 1):
+        yield Place(Column(f"{column.name}{end}", float | None, None, text, column.unit), part(number))
+
+
+def _of_switch(name: str) -> Place:
+    switch = switches.SWITCHES[name]
+    only, kind = SPEED_TABLES if switch.ablation else "", int if switch.unit else bool
+    column = Column(name, kind, switch.default, switch.on, switch.unit, only)
+    return Place(column, lambda record: switches.values(record.decoding)[name])
+
+
+@cache
+def flat() -> type[msgspec.Struct]:
+    """The columns as one type."""
+    fields = [
+        (column.name, _exact(column.type), msgspec.NODEFAULT if column.required else column.default)
+        for column in columns()
+    ]
+    return msgspec.defstruct("Flat", fields, kw_only=True, forbid_unknown_fields=True)
+
+
+def _exact(hint: Any) -> Any:
+    """The same type, but integers among floats stay integers."""
+    if hint is float:
+        return int | float
+    origin = Union if get_origin(hint) is UnionType else get_origin(hint)
+    return origin[tuple(map(_exact, get_args(hint)))] if origin in (Union, tuple, Mapping) else hint
+
+
+def _part(kind: type, values: object) -> Any:
+    """A record, or a part of it, from an object with all columns."""
+    return kind(**{name: _field(name, column, values) for name, column in schema_from_dataclass.columns(kind).items()})
+
+
+def _field(name: str, column: Column, values: object) -> Any:
+    if _is_part(column.type):
+        return _part(column.type, values)
+    if name == "without":
+        return frozenset(flag for flag in switches.flags() if not getattr(values, flag))
+    value = getattr(values, column.name)
+    if value is None or not _is_spread(column.type):
+        return value
+    ends = (getattr(values, f"{column.name}{end}") for end in ("_min", "_max"))
+    return Spread(value, *(value if end is None else end for end in ends))
 
 
 def columns() -> list[Column]:
-    """The fields of a record in JSON, in order: those of Measurement, and each switch for ``without``."""
-    found: list[Column] = []
-    for column in schema_from_dataclass.columns(Measurement):
-        if column.name == "without":
-            found += map(_of_switch, switches.SWITCHES)
-        elif column.name not in switches.SWITCHES:
-            found.append(column)
-    return found
-
-
-def _of_switch(name: str) -> Column:
-    switch = switches.SWITCHES[name]
-    kind = int if switch.unit else bool
-    return Column(name, kind, switch.default, switch.on, switch.unit, SPEED_TABLES if switch.ablation else "")
+    """The fields of a record in JSON, in order."""
+    return [place.column for place in places().values()]
 
 
 def read(path: Path) -> list[Measurement]:
@@ -276,10 +360,9 @@ def read(path: Path) -> list[Measurement]:
         raise UserError(f"{path}: line {error.lineno} is not JSON: {error.msg}") from None
     if not isinstance(records, list) or not records:
         raise UserError(f"{path}: not a list of measurements; give the measurements.json of a study")
-    for error in jsonschema.Draft202012Validator(schema()).iter_errors(records):
-        number, *place = error.absolute_path
-        raise UserError(": ".join([f"{path}: record {number + 1}", *map(str, place), error.message]))
-    return [Measurement.of(record) for record in records]
+    problem = "has a wrong field; measure it again"
+    found = (typed(record, flat(), f"{path}: record {number} {problem}") for number, record in enumerate(records, 1))
+    return [_part(Measurement, values) for values in found]
 
 
 def write(path: Path, measurements: Iterable[Measurement]) -> None:
@@ -288,12 +371,14 @@ def write(path: Path, measurements: Iterable[Measurement]) -> None:
 
 def header(measurements: Iterable[Measurement]) -> list[str]:
     """The columns of a study's CSV: without fields of the speed tables, and of COMET if no record has them."""
-    left_out = {SPEED_TABLES} if any(record.comet_signature for record in measurements) else {SPEED_TABLES, COMET}
+    left_out = (
+        {SPEED_TABLES} if any(record.scores.comet_signature for record in measurements) else {SPEED_TABLES, COMET}
+    )
     return [column.name for column in columns() if column.only not in left_out]
 
 
 @cache
-def schema() -> dict[str, Any]:
+def schema() -> schema_from_dataclass.Schema:
     """The JSON schema of a list of measurements."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

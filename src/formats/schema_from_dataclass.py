@@ -4,6 +4,7 @@ import json
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, field, fields
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple
 
@@ -31,9 +32,9 @@ class Column(NamedTuple):
         return self.default is MISSING
 
 
-def required(text: str, unit: str = "") -> Any:
-    """A field of every record."""
-    return field(metadata={"text": text, "unit": unit})
+def required(text: str, unit: str = "", name: str = "") -> Any:
+    """A field of every record. name: of the column, if it has another one."""
+    return field(metadata={"text": text, "unit": unit} | ({"name": name} if name else {}))
 
 
 def noted(text: str, unit: str = "", default: Any = None, only: str = "") -> Any:
@@ -41,11 +42,14 @@ def noted(text: str, unit: str = "", default: Any = None, only: str = "") -> Any
     return field(default=default, metadata={"text": text, "unit": unit, "only": only})
 
 
-def columns(dataclass: type) -> list[Column]:
-    """The fields of a dataclass; one without a description has no text."""
+@cache
+def columns(dataclass: type) -> Mapping[str, Column]:
+    """The columns of the fields of a dataclass; one without a description has no text."""
     hints = typing.get_type_hints(dataclass)
-    described = ((one, {"text": "", **one.metadata}) for one in fields(dataclass))
-    return [Column(one.name, hints[one.name], one.default, **about) for one, about in described]
+    return {
+        one.name: Column(**{"name": one.name, "text": "", **one.metadata}, type=hints[one.name], default=one.default)
+        for one in fields(dataclass)
+    }
 
 
 def schema(columns: Iterable[Column]) -> Schema:

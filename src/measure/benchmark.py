@@ -14,11 +14,12 @@ import sys
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from common.command_line import named_path, pick, positive
 from common.errors import command
 from decode import engines
-from findings.comparison import BASELINE, compared, configured
+from findings.comparison import BASELINE, compared, configured, number
 from formats import measurement
 from formats.measurement import Measurement
 from measure import protocol
@@ -34,7 +35,7 @@ def installed(models: list[Path]) -> list[Path]:
 
 
 def configurations(
-    models: list[Path], beam_sizes: list[int], baseline_beam_sizes: list[int], test_sets: list[str], **shared: object
+    models: list[Path], beam_sizes: list[int], baseline_beam_sizes: list[int], test_sets: list[str], **shared: Any
 ) -> list[Configuration]:
     """Configurations of all models, so that systems take turns. test_sets: of teachers. shared: fields of all."""
     todo, repeated = [], compared(engines.describe(model).role for model in models)
@@ -44,22 +45,25 @@ def configurations(
         beams = baseline_beam_sizes if baseline else beam_sizes
         maps = [False, True] if description.vocabulary_map else [False]
         role = description.role
-        settings = {"label": description.system or "", "runs": None if role == repeated else 1}
-        settings |= {"test_sets": tuple(test_sets)} if role == "teacher" else {}
-        todo += [
-            Configuration(model, beam, with_map, baseline=baseline, **settings, **shared)
-            for beam, with_map in itertools.product(beams, maps)
-        ]
+        own = Configuration(
+            model,
+            baseline=baseline,
+            label=description.system or "",
+            runs=None if role == repeated else 1,
+            test_sets=tuple(test_sets) if role == "teacher" else None,
+            **shared,
+        )
+        ways = itertools.product(beams, maps)
+        todo += [replace(own, beam_size=beam, vocabulary_map=with_map) for beam, with_map in ways]
     return sorted(todo, key=attrgetter("model.name", "beam_size", "vocabulary_map"))
 
 
 def alone(todo: list[Configuration], test_set: str) -> list[Configuration]:
     """The fastest way of each compared system (int8, greedy, with its map if any), sentence by sentence."""
-    one = {"batch_sentences": 1, "workers": 1, "runs": 1, "test_sets": (test_set,)}
     described = [(configuration, engines.describe(configuration.model)) for configuration in todo]
     role = compared(about.role for _, about in described)
     return [
-        replace(configuration, **one).but(without={"overlap"})
+        replace(configuration, batch_sentences=1, workers=1, runs=1, test_sets=(test_set,)).but(without={"overlap"})
         for configuration, about in described
         if (about.role, about.quantization) == (role, "int8") and not configuration.baseline
         if configuration.beam_size == 1 and configuration.vocabulary_map == bool(about.vocabulary_map)
@@ -68,10 +72,12 @@ def alone(todo: list[Configuration], test_set: str) -> list[Configuration]:
 
 def joined(records: list[Measurement]) -> list[Measurement]:
     """The records of batches, with ``sentence_seconds`` where the same way decoded single sentences undisturbed."""
-    single = (record for record in records if record.batch_sentences == 1 and not record.noisy)
-    seconds = {way(record): record.text_seconds / record.sentences for record in single}
-    batches = (record for record in records if record.batch_sentences is None)
-    return [replace(record, sentence_seconds=seconds.get(way(record))) for record in batches]
+    single = (record for record in records if record.decoding.batch_sentences == 1 and not record.noisy)
+    seconds = {way(record): number(record, "text_seconds") / number(record, "sentences") for record in single}
+    batches = (record for record in records if record.decoding.batch_sentences is None)
+    return [
+        replace(record, timing=replace(record.timing, sentence_seconds=seconds.get(way(record)))) for record in batches
+    ]
 
 
 def way(record: Measurement) -> tuple[object, ...]:

@@ -1,6 +1,6 @@
 """What is measured: configurations of model folders, and the conditions that all of them share."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -49,12 +49,11 @@ class Configuration(Decoding):
         return {variable: isa} if isa and variable else {}
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Mapping[str, Any]:
         """Its fields in a record. The baseline always uses as many threads as cores."""
-        names = ["beam_size", "vocabulary_map", "batch_tokens", "workers", "threads", "isa", "sentences"]
-        names += ["batch_sentences", "without", *switches.numbers()]
+        names = ["beam_size", "vocabulary_map", "batch_tokens", "workers", "threads", "cores", "batch_sentences"]
         threads = {"threads": len(self.cores)} if self.baseline else {}
-        return {name: getattr(self, name) for name in names} | threads | {"cores": list(self.cores)}
+        return {name: getattr(self, name) for name in (*names, "without", *switches.numbers())} | threads
 
     def model_files(self) -> list[Path]:
         """The files that decoding needs."""

@@ -10,6 +10,7 @@ import os
 import statistics
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -20,118 +21,149 @@ import msgspec
 
 from common import cpu, machine
 from common.errors import UserError
-from common.files import read_json, sha256
+from common.files import read_json, sha256, typed
 from decode import engines
 from decode.engines.native import Native
 from findings.cost import cost
-from formats import model_folder, switches
-from formats.measurement import UNTRAINED, Measurement, Spread
-from formats.model_folder import Description
-from measure import code_fingerprint
+from formats import measurement, model_folder, switches
+from formats.measurement import UNTRAINED, Decoding, Measurement, Spread, System, Timing
+from measure import code_fingerprint, source_tokens
 from measure.configuration import Conditions, Configuration
-from measure.task import Task
+from measure.task import Run, Task
 
 NEEDED = ("system", "role", "shape", "parameters")  # fields of model.json that every record has
-COPIED = (*NEEDED, "study", "student", "mixture", "seed", "engine")  # from model.json
-OF_RUN = ("engine_version", "effective_compute_type", "library", "int8_saturates", "forced_isa")  # from measure.run
-COUNTED = ("sentences", "source_words", "source_tokens", "target_tokens", "reference_tokens", "candidates")
-STAGES = ("tokenization", "decode", "detokenization")
-BY_RUN = ("text_seconds", "total_seconds")  # kept for every run, to compare two records run by run
-RATES = ("target_tokens_per_second", "source_words_per_second")
-
-Run = dict[str, Any]  # JSON of measure.run
+OF_SYSTEM = ("role", "student", "mixture", "seed", "shape", "parameters")  # as in model.json
 
 # Variables that would slow an engine down.
 LEFT_OUT = {"TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS", "CT2_PACKED_GEMM"}
 
 
+class Kept(Run, kw_only=True):
+    """A run as it is kept. key: of all that it depends on."""
+
+    key: str
+    load_average: float
+    measured_at: str
+
+
 def others(run: Run) -> float:
     """The share of other processes in the cores during the timed test set; 0 if the run was too short to tell."""
-    return next(iter(run["test_sets"].values()))["others"] or 0.0
+    return next(iter(run.test_sets.values())).others or 0.0
 
 
-def timed(run: Run, test_set: str) -> dict[str, Any]:
-    """One run on one test set: seconds by stage and in total, and rates.
+def timing(runs: Sequence[Kept], test_set: str, source_tokens_moses: int | None = None) -> Timing:
+    """Medians and spreads of times and rates, and the largest peak memory.
 
     Target tokens (pieces without </s>) are counted over the engine's time alone, source words (whitespace tokens) over
     the time from text to text, in which the stages overlap.
     """
-    row = run["test_sets"][test_set]
-    return {
-        **row,
-        "load_seconds": run["load_seconds"],
-        "total_seconds": run["load_seconds"] + row["text_seconds"],
-        "target_tokens_per_second": row["target_tokens"] / row["decode_seconds"],
-        "source_words_per_second": row["source_words"] / row["text_seconds"],
-    }
-
-
-def figures(runs: list[Run], test_set: str) -> dict[str, Any]:
-    """Medians of times and rates with ``_min`` and ``_max``, times of BY_RUN as ``_runs``, too; largest peak memory."""
-    rows = [timed(run, test_set) for run in runs]
-    result = {name: rows[0][name] for name in COUNTED}
-    for name in ["load_seconds", *(f"{stage}_seconds" for stage in STAGES), "text_seconds", "total_seconds", *RATES]:
-        result |= Spread.of(row[name] for row in rows).fields(name)
-    result |= {f"{name}_runs": [row[name] for row in rows] for name in BY_RUN}
-    energy = [row["joules"] for row in rows if row["joules"] is not None]
-    return result | {
-        "cpu_seconds": statistics.median(row["cpu_seconds"] for row in rows),
-        "joules": statistics.median(energy) if energy else None,
-        "others": max((row["others"] for row in rows if row["others"] is not None), default=None),
-        "checksum_seconds": statistics.median(run["checksum_seconds"] for run in runs),
-        "warmup_seconds": statistics.median(run["warmup_seconds"] for run in runs),
-        "peak_rss_bytes": max(run["peak_rss_bytes"] for run in runs),
-        "load_average": max(run["load_average"] for run in runs),
-        "measured_at": sorted(run["measured_at"] for run in runs),
-        "output_identical": len({row["output_sha256"] for row in rows}) == 1,
-    }
+    rows = [run.test_sets[test_set] for run in runs]
+    first, loading = rows[0], [run.load_seconds for run in runs]
+    text = [row.text_seconds for row in rows]
+    total = [load + own for load, own in zip(loading, text, strict=True)]
+    energy = [row.joules for row in rows if row.joules is not None]
+    return Timing(
+        runs=len(runs),
+        source_words=first.source_words,
+        source_tokens_moses=source_tokens_moses,
+        source_tokens=first.source_tokens,
+        target_tokens=first.target_tokens,
+        reference_tokens=first.reference_tokens,
+        candidates=first.candidates,
+        load_seconds=Spread.of(loading),
+        tokenization_seconds=Spread.of(row.tokenization_seconds for row in rows),
+        decode_seconds=Spread.of(row.decode_seconds for row in rows),
+        detokenization_seconds=Spread.of(row.detokenization_seconds for row in rows),
+        text_seconds=Spread.of(text),
+        total_seconds=Spread.of(total),
+        target_tokens_per_second=Spread.of(row.target_tokens / row.decode_seconds for row in rows),
+        source_words_per_second=Spread.of(row.source_words / row.text_seconds for row in rows),
+        text_seconds_runs=tuple(text),
+        total_seconds_runs=tuple(total),
+        cpu_seconds=statistics.median(row.cpu_seconds for row in rows),
+        joules=statistics.median(energy) if energy else None,
+        others=max((row.others for row in rows if row.others is not None), default=None),
+        checksum_seconds=statistics.median(run.checksum_seconds for run in runs),
+        warmup_seconds=statistics.median(run.warmup_seconds for run in runs),
+        peak_rss_bytes=max(run.peak_rss_bytes for run in runs),
+        load_average=max(run.load_average for run in runs),
+        measured_at=tuple(sorted(run.measured_at for run in runs)),
+        output_identical=len({row.output_sha256 for row in rows}) == 1,
+    )
 
 
 def signature(record: Measurement) -> str:
     """All that must be equal for two speeds to be comparable, in the style of sacreBLEU's signatures."""
+    how, about = record.decoding, record.conditions
     facts = {
-        "engine": record.engine,
-        "v": record.engine_version,
-        "type": record.compute_type,
-        "beam": record.beam_size,
-        "lp": f"{record.length_penalty:g}",
-        "batch": f"{record.batch_sentences}s" if record.batch_sentences else f"{record.batch_tokens}t",
-        "map": "yes" if record.vocabulary_map else "no",
-        "workers": record.workers,
-        "threads": record.threads if record.threads > 1 else "",
-        "cores": len(record.cores),
-        "isa": record.isa,
-        "library": (record.library or "").replace(" ", "-").lower(),
-        "forced": (record.forced_isa or "").lower(),
-        **{name: "no" for name in switches.flags() if name in record.without},
-        "blocked": record.blocked_ngram or "",
-        "runs": record.runs,
+        "engine": how.engine,
+        "v": how.engine_version,
+        "type": how.compute_type,
+        "beam": how.beam_size,
+        "lp": f"{about.length_penalty:g}",
+        "batch": f"{how.batch_sentences}s" if how.batch_sentences else f"{how.batch_tokens}t",
+        "map": "yes" if how.vocabulary_map else "no",
+        "workers": how.workers,
+        "threads": how.threads if how.threads > 1 else "",
+        "cores": len(how.cores),
+        "isa": how.isa,
+        "library": (how.library or "").replace(" ", "-").lower(),
+        "forced": (about.forced_isa or "").lower(),
+        **{name: "no" for name in switches.flags() if name in how.without},
+        "blocked": how.blocked_ngram or "",
+        "runs": record.timing.runs,
     }
     return "|".join(f"{name}:{value}" for name, value in facts.items() if value != "")
 
 
 def record(
-    description: Description, settings: dict[str, Any], conditions: dict[str, Any], runs: list[Run], test_set: str
+    configuration: Configuration,
+    runs: Sequence[Kept],
+    test_set: str,
+    shared: Conditions,
+    measured: measurement.Conditions,
 ) -> Measurement:
-    """The record without scores. settings: of the configuration. conditions: shared by all configurations."""
-    runs = [run for run in runs if test_set in run["test_sets"]]
-    numbers, price = figures(runs, test_set), conditions["price"]
-    about = msgspec.to_builtins(description)
-    fields = {
-        **{name: about.get(name) for name in COPIED},
-        "engine_label": engines.ENGINES[description.engine].label,
-        "compute_type": description.quantization,
-        **settings,
-        "test_set": test_set,
-        "runs": len(runs),
-        **numbers,
-        **conditions,
-        **cost(numbers["text_seconds"], len(settings["cores"]), numbers["source_words"], price, conditions["cpu"]),
-        "speed_only": description.role == UNTRAINED,
-        **{name: runs[0].get(name) for name in OF_RUN},
-    }
-    result = Measurement(**fields, noisy=(numbers["others"] or 0.0) > conditions["noise"])
+    """The record of a test set, without scores. shared, measured: by all configurations."""
+    description, files = engines.describe(configuration.model), configuration.model_files()
+    about, here = msgspec.to_builtins(description), machine.describe()
+    runs = [run for run in runs if test_set in run.test_sets]
+    (one, *_), path, cores = runs, dict(shared.test_sets)[test_set], configuration.cores
+    moses = source_tokens.moses(path, configuration.sentences, description.source or "en")
+    timed, words = timing(runs, test_set, moses), one.test_sets[test_set].source_words
+    seconds = statistics.median(run.test_sets[test_set].text_seconds for run in runs)
+    spent = cost(seconds, len(cores), words, shared.price, here["cpu"])
+    result = Measurement(
+        study=shared.study or about.get("study"),
+        system=System(name=about["system"], **{name: about.get(name) for name in OF_SYSTEM}),
+        decoding=Decoding(
+            engine=description.engine,
+            engine_label=engines.ENGINES[description.engine].label,
+            engine_version=one.engine_version,
+            compute_type=description.quantization,
+            effective_compute_type=one.effective_compute_type,
+            library=one.library,
+            int8_saturates=one.int8_saturates,
+            **configuration.settings,
+            isa=here["isa"],
+            sentences=one.test_sets[test_set].sentences,
+            governor=machine.governor(cores[0]),
+            model_bytes=sum(path.stat().st_size for path in files),
+            output=os.path.relpath(translation(shared, configuration, test_set), shared.output.parent),
+        ),
+        test_set=test_set,
+        timing=timed,
+        conditions=replace(measured, price=spent["price"], forced_isa=one.forced_isa),
+        core_seconds_per_million_words=spent["core_seconds_per_million_words"],
+        usd_per_million_words=spent["usd_per_million_words"],
+        speed_only=description.role == UNTRAINED,
+        noisy=(timed.others or 0.0) > shared.noise,
+    )
     return replace(result, signature=signature(result))
+
+
+def translation(shared: Conditions, configuration: Configuration, test_set: str) -> Path:
+    """Where a run writes the translations of a test set."""
+    return shared.translations / f"{configuration.name}.{test_set}.txt"
 
 
 class Runs:
@@ -139,9 +171,6 @@ class Runs:
 
     def __init__(self, conditions: Conditions):
         self._conditions = conditions
-
-    def translation(self, configuration: Configuration, test_set: str) -> Path:
-        return self._conditions.translations / f"{configuration.name}.{test_set}.txt"
 
     def path(self, configuration: Configuration, number: int) -> Path:
         return self._conditions.translations / "runs" / f"{configuration.name}.{number}.json"
@@ -152,7 +181,7 @@ class Runs:
         test_sets = [(name, path) for name, path in self._conditions.test_sets if names is None or name in names]
         return test_sets if number == 1 and not configuration.baseline else test_sets[:1]
 
-    def run(self, configuration: Configuration, number: int) -> Run:
+    def run(self, configuration: Configuration, number: int) -> Kept:
         """The kept run if it still holds, else a new one in its own process. Raises UserError where that fails."""
         test_sets, path = self.decoded(configuration, number), self.path(configuration, number)
         task = Task(configuration.decoding, test_sets, path)
@@ -164,9 +193,10 @@ class Runs:
             "load_average": machine.load_average(),
             "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        kept = read_json(path) if path.exists() else {}
-        if kept.get("key") == before["key"] and self._holds(configuration, number, kept):
-            return kept
+        if path.exists() and (found := read_json(path)).get("key") == before["key"]:
+            kept = typed(found, Kept, f"{path}: not a run of measure.run; delete it")
+            if self._holds(configuration, number, kept):
+                return kept
         if number == 1:
             task = replace(task, translations=self._conditions.translations / configuration.name)
         environment = inherited() | configuration.environment
@@ -175,16 +205,15 @@ class Runs:
             done = subprocess.run(call, stdin=subprocess.DEVNULL, env=environment, check=False)
         if done.returncode:
             raise UserError(f"measuring {configuration.model} failed with status {done.returncode}; see above")
-        run: Run = read_json(path)
-        return before | run
+        return typed(before | read_json(path), Kept, f"{path}: not a run of measure.run; run `make install` again")
 
-    def _holds(self, configuration: Configuration, number: int, kept: Run) -> bool:
+    def _holds(self, configuration: Configuration, number: int, kept: Kept) -> bool:
         """Whether a kept run was quiet and of this code, and the translations that it wrote are unchanged."""
-        if others(kept) > self._conditions.noise or not code_fingerprint.unchanged(kept.get("code", {})):
+        if others(kept) > self._conditions.noise or not code_fingerprint.unchanged(kept.code):
             return False
-        rows = kept["test_sets"].items() if number == 1 else ()
-        paths = ((self.translation(configuration, name), row) for name, row in rows)
-        return all(path.exists() and sha256(path) == row["output_sha256"] for path, row in paths)
+        rows = kept.test_sets.items() if number == 1 else ()
+        paths = ((translation(self._conditions, configuration, name), row) for name, row in rows)
+        return all(path.exists() and sha256(path) == row.output_sha256 for path, row in paths)
 
 
 def inherited() -> dict[str, str]:

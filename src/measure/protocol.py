@@ -7,12 +7,10 @@ has the same scores as another engine with the same weights.
 
 import argparse
 import functools
-import os
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from common import machine
 from common.command_line import named_path, pick, positive
@@ -21,10 +19,11 @@ from common.files import write_json
 from decode import engines
 from findings import cost
 from findings.comparison import of_test_set
+from formats import measurement
 from formats.measurement import UNTRAINED, Measurement
-from measure import kept_runs, source_tokens, timing_loop
+from measure import kept_runs, timing_loop
 from measure.configuration import Conditions, Configuration
-from measure.kept_runs import Run, Runs, others
+from measure.kept_runs import Kept, Runs, others
 
 
 def text(model: Path, sentences: int | None) -> dict[str, int | None]:
@@ -83,24 +82,19 @@ def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurem
     runs = Runs(conditions)
     ways = {configuration: functools.partial(runs.run, configuration) for configuration in todo}
     counts = {configuration: times(configuration, conditions.runs) for configuration in todo}
-    results: dict[Configuration, list[Run]] = {configuration: [] for configuration in todo}
+    results: dict[Configuration, list[Kept]] = {configuration: [] for configuration in todo}
     for configuration, number, run in timing_loop.in_turn(ways, counts, conditions.noise, "measuring", others):
         write_json(runs.path(configuration, number), run)
         results[configuration].append(run)
-    shared: dict[str, Any] = {"price": conditions.price, "noise": conditions.noise}
-    shared |= {"length_penalty": engines.Search.length_penalty, "commit": commit()} | machine.describe()
-    shared |= {"study": conditions.study} if conditions.study else {}
-    paths, records = dict(conditions.test_sets), []
-    for configuration, test_set in ((c, name) for c in todo for name in results[c][0]["test_sets"]):
-        description = engines.describe(configuration.model)
-        language = description.source or "en"
-        settings = configuration.settings | {
-            "source_tokens_moses": source_tokens.moses(paths[test_set], configuration.sentences, language),
-            "governor": machine.governor(configuration.cores[0]),
-            "model_bytes": sum(path.stat().st_size for path in configuration.model_files()),
-            "output": os.path.relpath(runs.translation(configuration, test_set), conditions.output.parent),
-        }
-        records.append(kept_runs.record(description, settings, shared, results[configuration], test_set))
+    shared = measurement.Conditions(
+        noise=conditions.noise,
+        length_penalty=engines.Search.length_penalty,
+        commit=commit(),
+        cpu=machine.describe()["cpu"],
+    )
+    records = []
+    for configuration, test_set in ((c, name) for c in todo for name in results[c][0].test_sets):
+        records.append(kept_runs.record(configuration, results[configuration], test_set, conditions, shared))
         warn(configuration.name, records[-1])
     return records
 
@@ -119,6 +113,6 @@ def warn(name: str, record: Measurement) -> None:
     """Report a disturbed or unstable measurement on standard error."""
     where = f"warning: {name}: {record.test_set}"
     if record.noisy:
-        print(f"{where}: others used {record.others:.0%} of the cores", file=sys.stderr)
-    if not record.output_identical:
+        print(f"{where}: others used {record.timing.others:.0%} of the cores", file=sys.stderr)
+    if not record.timing.output_identical:
         print(f"{where} differs from run to run", file=sys.stderr)

@@ -11,7 +11,8 @@ import itertools
 import statistics
 import time
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from common import machine
 from common.errors import command
@@ -23,28 +24,32 @@ from decode.translator import Tokenizer, Translator
 from formats import model_folder, switches
 from formats.records import references, sources
 from measure import code_fingerprint
-from measure.task import Task
+from measure.task import Decoded, Run, Task
 from measure.timing_loop import peak_rss_bytes, watch
 
 WARM_UP_SENTENCES = 8
 
 
-def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[list[str], dict[str, Any]]:
-    """Translate a test set on these cores; return the translations and their fields of a run."""
+def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[list[str], Decoded]:
+    """Translate a test set on these cores."""
     seconds, counts = dict(translator.seconds), translator.counts.copy()
     with watch(cores) as usage:
         outputs = [output for window in translator.windows(lines) for output in window]
-    figures: dict[str, Any] = {"text_seconds": usage.seconds, "cpu_seconds": usage.cpu_seconds, "joules": usage.joules}
-    figures |= {"others": usage.others}
-    figures |= {f"{stage}_seconds": value - seconds[stage] for stage, value in translator.seconds.items()}
-    figures |= {
-        "sentences": len(lines),
-        "source_words": sum(len(line.split()) for line in lines),
-        "source_tokens": translator.counts["source_tokens"] - counts["source_tokens"],
-        "target_tokens": translator.counts["target_tokens"] - counts["target_tokens"],
-        "output_sha256": hashlib.sha256(text(outputs).encode()).hexdigest(),
-    }
-    return outputs, figures
+    passed = {stage: value - seconds[stage] for stage, value in translator.seconds.items()}
+    return outputs, Decoded(
+        text_seconds=usage.seconds,
+        cpu_seconds=usage.cpu_seconds,
+        joules=usage.joules,
+        others=usage.others,
+        tokenization_seconds=passed["tokenization"],
+        decode_seconds=passed["decode"],
+        detokenization_seconds=passed["detokenization"],
+        sentences=len(lines),
+        source_words=sum(len(line.split()) for line in lines),
+        source_tokens=translator.counts["source_tokens"] - counts["source_tokens"],
+        target_tokens=translator.counts["target_tokens"] - counts["target_tokens"],
+        output_sha256=hashlib.sha256(text(outputs).encode()).hexdigest(),
+    )
 
 
 def about(translator: Translator, folder: Path, lines: list[str], references: list[str]) -> dict[str, float | None]:
@@ -102,21 +107,22 @@ def main() -> None:
         if task.translations:
             write_text(f"{task.translations}.{name}.txt", text(outputs))
     for name, path in task.test_sets:
-        results[name] |= about(translator, model, test_sets[name], references(path, len(test_sets[name])))
+        explained = about(translator, model, test_sets[name], references(path, len(test_sets[name])))
+        results[name] = msgspec.structs.replace(results[name], **explained)
     engine = translator.engine
-    run = {
-        "engine_version": engine.version,
-        "effective_compute_type": engine.effective_compute_type,
-        "forced_isa": engine.isa,
-        "library": engine.library,
-        "int8_saturates": engine.int8_saturates,
-        "checksum_seconds": checksum_seconds,
-        "load_seconds": load_seconds,
-        "warmup_seconds": warmup_seconds,
-        "peak_rss_bytes": peaks[0],  # of the timed test set, which every run decodes
-        "code": code_fingerprint.checksums(unused=other_engines(engine)),
-        "test_sets": results,
-    }
+    run = Run(
+        engine_version=engine.version,
+        effective_compute_type=engine.effective_compute_type,
+        forced_isa=engine.isa,
+        library=engine.library,
+        int8_saturates=engine.int8_saturates,
+        checksum_seconds=checksum_seconds,
+        load_seconds=load_seconds,
+        warmup_seconds=warmup_seconds,
+        peak_rss_bytes=peaks[0],  # of the timed test set, which every run decodes
+        code=code_fingerprint.checksums(unused=other_engines(engine)),
+        test_sets=results,
+    )
     write_json(task.output, run)
 
 

@@ -12,7 +12,6 @@ import argparse
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from common.command_line import named_path, positive
 from common.errors import UserError, command
@@ -21,7 +20,7 @@ from findings.comparison import CONFIGURATION, configured, full_precision, match
 from findings.metrics import CometScores
 from formats import measurement
 from formats.learning import Learned
-from formats.measurement import Measurement
+from formats.measurement import Measurement, Scores
 from measure import training_differences
 from measure.bootstrap import Floats, TestSet, p_value
 from measure.training_differences import difference, same_sentences
@@ -29,42 +28,51 @@ from measure.training_differences import difference, same_sentences
 SETTINGS = CONFIGURATION[1:]  # how a system is decoded
 
 Resamples = dict[str | None, Floats]  # BLEU of the resamples, by ``output`` of the record
+Difference = tuple[float, float] | tuple[None, None]  # in BLEU, and its p-value
 
 
-def compare(name: str, record: Measurement, other: Measurement | None, resamples: Resamples) -> dict[str, float | None]:
+def compare(record: Measurement, other: Measurement | None, resamples: Resamples) -> Difference:
     """Difference in BLEU to another record and its p-value; None without another record or a score."""
-    if other is None or record.bleu is None:
-        return {f"bleu_delta_{name}": None, f"bleu_p_{name}": None}
-    delta = record.bleu - number(other, "bleu")
-    p = p_value(resamples[record.output], resamples[other.output], delta)
-    return {f"bleu_delta_{name}": delta, f"bleu_p_{name}": p}
+    if other is None or record.scores.bleu is None:
+        return None, None
+    delta = record.scores.bleu - number(other, "bleu")
+    return delta, p_value(resamples[record.decoding.output], resamples[other.decoding.output], delta)
 
 
 def control(record: Measurement, measured: list[Measurement], learned: dict[str, Learned]) -> Measurement | None:
     """The same student and seed trained on original data and decoded in the same way, preferably the twin."""
-    if record.role != "student":
+    if record.system.role != "student":
         return None
-    controls = matching(measured, role="control", **{n: getattr(record, n) for n in ("student", "seed", *SETTINGS)})
-    recorded = (other for other in controls if {other.system, record.system} <= learned.keys())
-    twins = (other for other in recorded if same_sentences(learned[record.system], learned[other.system]))
+    controls = matching(measured, role="control", **{n: record.value(n) for n in ("student", "seed", *SETTINGS)})
+    recorded = (other for other in controls if {other.system.name, record.system.name} <= learned.keys())
+    twins = (other for other in recorded if same_sentences(learned[record.system.name], learned[other.system.name]))
     return next(twins, controls[0] if controls else None)
 
 
-def comparisons(
+def completed(
     record: Measurement,
     measured: list[Measurement],
     resamples: Resamples,
     teacher: str | None,
     learned: dict[str, Learned],
-) -> dict[str, Any]:
-    """The fields that compare a record with the teacher and its control."""
+) -> Scores:
+    """The scores of a record, with those that compare it with the teacher and its control."""
     measured = of_test_set(measured, record.test_set)
     reference = full_precision(measured, teacher) if teacher else None
     other = control(record, measured, learned)
-    against = compare("teacher", record, reference, resamples) | compare("control", record, other, resamples)
-    both = [learned[one.system] for one in (record, other) if one and one.system in learned]
-    about = {"teacher": teacher, "control": other and other.system}
-    return against | about | {"control_difference": difference(*both) if len(both) == 2 else None}
+    above_teacher, p_teacher = compare(record, reference, resamples)
+    above_control, p_control = compare(record, other, resamples)
+    both = [learned[one.system.name] for one in (record, other) if one and one.system.name in learned]
+    return replace(
+        record.scores,
+        bleu_delta_teacher=above_teacher,
+        bleu_p_teacher=p_teacher,
+        bleu_delta_control=above_control,
+        bleu_p_control=p_control,
+        teacher=teacher,
+        control=other.system.name if other else None,
+        control_difference=difference(*both) if len(both) == 2 else None,
+    )
 
 
 Output = tuple[Path, Measurement]  # file of translations and its record
@@ -91,10 +99,10 @@ def scored(
     resamples: Resamples = {}
     for path, record in progress(outputs, "scoring", total=len(outputs), unit="output"):
         output = os.path.relpath(path, folder)
-        record = replace(record, output=output)
+        record = replace(record, decoding=replace(record.decoding, output=output))
         if not record.speed_only:
             quality, resamples[output] = test_sets[record.test_set].score(path)
-            record = replace(record, **quality, **comet.of(record.test_set, path))
+            record = replace(record, scores=Scores(**quality, **comet.of(record.test_set, path)))
         measured.append(record)
     return measured, resamples
 
@@ -132,13 +140,14 @@ def main() -> None:
     on_tests = [(path, record) for path, record in outputs if record.test_set != dev]
     measured, resamples = scored(on_tests, test_sets, CometScores.read(args.comet), args.output.parent)
     learned = training_differences.read(args.learned)
-    shared = {"config_hash": args.config_hash, "dev_set": dev}
-
-    def completed(record: Measurement) -> Measurement:
-        compared = comparisons(record, measured, resamples, args.teacher, learned)
-        return replace(record, **shared, dev_bleu=dev_bleu.get(key(record)), **compared)
-
-    measurement.write(args.output, map(completed, measured))
+    scores = (completed(record, measured, resamples, args.teacher, learned) for record in measured)
+    found = (
+        replace(
+            record, scores=replace(own, config_hash=args.config_hash, dev_set=dev, dev_bleu=dev_bleu.get(key(record)))
+        )
+        for record, own in zip(measured, scores, strict=True)
+    )
+    measurement.write(args.output, found)
 
 
 if __name__ == "__main__":

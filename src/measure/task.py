@@ -1,9 +1,11 @@
-"""What one run of a measurement decodes, and how: the JSON that measure.run is started with."""
+"""What one run of a measurement decodes, and how: the JSON that measure.run is started with, and that it writes."""
 
 import sys
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
+
+from msgspec import Struct
 
 from common.errors import UserError
 from common.files import read_json, write_json
@@ -84,6 +86,41 @@ class Task:
             return cls(Decoding(**decoding | typed), test_sets, Path(document["output"]), translations)
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path}: not a task of measure.run ({error}); measure.task describes it") from None
+
+
+class Decoded(Struct, kw_only=True):
+    """One test set of a run. reference_tokens, candidates: of measure.run.about."""
+
+    text_seconds: float
+    cpu_seconds: float
+    joules: float | None
+    others: float | None
+    tokenization_seconds: float
+    decode_seconds: float
+    detokenization_seconds: float
+    sentences: int
+    source_words: int
+    source_tokens: int
+    target_tokens: int
+    output_sha256: str
+    reference_tokens: int | None = None
+    candidates: int | float | None = None
+
+
+class Run(Struct, kw_only=True):
+    """What measure.run writes."""
+
+    engine_version: str | None
+    effective_compute_type: str | None
+    forced_isa: str | None
+    library: str | None = None
+    int8_saturates: bool | None = None
+    checksum_seconds: float
+    load_seconds: float
+    warmup_seconds: float
+    peak_rss_bytes: int
+    code: dict[str, str | None] = {}  # checksums of measure.code_fingerprint
+    test_sets: dict[str, Decoded]
 
 
 def _plain(value: Any) -> Any:

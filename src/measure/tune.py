@@ -28,7 +28,7 @@ import numpy as np
 from common import machine
 from common.command_line import positive
 from common.errors import UserError, command
-from common.files import read_json, write_json
+from common.files import read_json, typed, write_json
 from common.progress import progress
 from decode import engines, tuned
 from decode.engines.native import Native
@@ -38,8 +38,8 @@ from decode.tuned import Settings, Times
 from formats import model_folder, native_model, records, safetensors
 from formats.decoding import ONE_CORE
 from measure import timing_loop
-from measure.kept_runs import Run, inherited, others
-from measure.task import Decoding, Task
+from measure.kept_runs import inherited, others
+from measure.task import Decoding, Run, Task
 from measure.timing_loop import Repeats
 
 ROWS = 60  # as the encoder multiplies at a time
@@ -135,8 +135,8 @@ def words_per_second(
     results = timing_loop.timed(ways, REPEATS, "tuning", others)
     if (disturbance := max(others(run) for runs in results.values() for run in runs)) > REPEATS.noise:
         print(f"warning: others used {disturbance:.0%} of the cores; tune again when they do not", file=sys.stderr)
-    rows = ([run["test_sets"]["text"] for run in runs] for runs in results.values())
-    return [statistics.median(row["source_words"] / row["text_seconds"] for row in of_way) for of_way in rows]
+    rows = ([run.test_sets["text"] for run in runs] for runs in results.values())
+    return [statistics.median(row.source_words / row.text_seconds for row in of_way) for of_way in rows]
 
 
 def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_size: int, _number: int) -> Run:
@@ -156,8 +156,7 @@ def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_
     done = subprocess.run(call, env=inherited() | forced, check=False)
     if done.returncode:
         raise UserError(f"{folder}: decoding failed with status {done.returncode}; see above")
-    run: Run = read_json(output)
-    return run
+    return typed(read_json(output), Run, f"{output}: not a run of measure.run; run `make install` again")
 
 
 def main() -> None:

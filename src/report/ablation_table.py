@@ -36,7 +36,7 @@ def tables(
     give on other CPUs (``measure.int8_other_cpus``). Records count on the first test set only, where they were timed.
     """
     timed = comparison.of_test_set(records, comparison.test_sets(records)[0])
-    drawn = [record for record in comparison.drawn(timed) if record.bleu is not None]
+    drawn = [record for record in comparison.drawn(timed) if record.scores.bleu is not None]
     compared = gap and gap["test_sets"].get(timed[0].test_set)
     kinds = {
         "What students learned from": list(trainings(compared) if compared else to_controls(drawn)),
@@ -89,9 +89,9 @@ def to_controls(records: list[Measurement]) -> Iterator[Row]:
     """As ``trainings``, of the records alone: each student at full precision against its control."""
     for system, (control, difference) in controls(records).items():
         record = comparison.full_precision(records, system)
-        if record and record.bleu_delta_control is not None:
+        if record and record.scores.bleu_delta_control is not None:
             compared = f"{system} rather than {control}, {captions.configuration(record)}"
-            yield row(difference, compared, f"{record.bleu_delta_control:{BLEU}}", record.bleu_p_control)
+            yield row(difference, compared, f"{record.scores.bleu_delta_control:{BLEU}}", record.scores.bleu_p_control)
 
 
 def averages(learning: Iterable[Learning]) -> Iterator[Row]:
@@ -110,22 +110,22 @@ def networks(records: list[Measurement]) -> Iterator[Row]:
     """Each student, of all seeds, against the teacher: in float32, with the same search and engine, without a map."""
     groups: dict[tuple[str, ...], list[tuple[Measurement, Measurement]]] = {}
     for system, first in comparison.systems(records).items():
-        teacher = first.teacher
-        if first.role not in STUDENTS or not teacher or (first.role == "control" and compared_to(records, system)):
+        teacher, about = first.scores.teacher, first.system
+        if about.role not in STUDENTS or not teacher or (about.role == "control" and compared_to(records, system)):
             continue
         if pair := exact(records, system, teacher, CTRANSLATE2) or exact(records, system, teacher, NATIVE):
-            groups.setdefault((first.student or system, first.mixture or "", first.shape), []).append(pair)
+            groups.setdefault((about.student or system, about.mixture or "", about.shape), []).append(pair)
     mixtures = Counter(student for student, _, _ in groups)
     for (student, mixture, shape), pairs in groups.items():
         own, reference = pairs[0]
         name = f"{student}, {mixture}" if mixtures[student] > 1 else student
-        contrasted = [Contrast(*pair) for pair in pairs]
+        contrasted, scores = [Contrast(*pair) for pair in pairs], [record.scores for record, _ in pairs]
         seeds = f", {len(pairs)} seeds" if len(pairs) > 1 else ""
         yield row(
             f"{name}: {shape}",
-            f"rather than {reference.system}: {reference.shape}, {engine_and_search(own)}{seeds}",
-            mean([record.bleu_delta_teacher for record, _ in pairs]),
-            max((record.bleu_p_teacher for record, _ in pairs if record.bleu_p_teacher is not None), default=None),
+            f"rather than {reference.system.name}: {reference.system.shape}, {engine_and_search(own)}{seeds}",
+            mean([each.bleu_delta_teacher for each in scores]),
+            max((each.bleu_p_teacher for each in scores if each.bleu_p_teacher is not None), default=None),
             speeds(contrasted),
             comets(contrasted),
         )
@@ -140,7 +140,7 @@ def exact(records: list[Measurement], system: str, teacher: str, engine: str) ->
     """A student and its teacher in one engine at full precision, if both were measured there."""
     values = {"engine": engine, "compute_type": "float32", "beam_size": BEAM, "vocabulary_map": False}
     own, reference = (comparison.find(records, system=name, **values) for name in (system, teacher))
-    return (own, reference) if own and reference and own.bleu_delta_teacher is not None else None
+    return (own, reference) if own and reference and own.scores.bleu_delta_teacher is not None else None
 
 
 def engine_and_search(record: Measurement) -> str:
@@ -149,7 +149,8 @@ def engine_and_search(record: Measurement) -> str:
 
 def changes(test_set: TestSet, records: list[Measurement]) -> Iterator[Row]:
     """Students that differ in one setting of network or training; the ratio of speeds over all ways to decode both."""
-    students = {(one.student, one.mixture): one.system for one in comparison.systems(records).values()}
+    systems = (one.system for one in comparison.systems(records).values())
+    students = {(system.student, system.mixture): system.name for system in systems}
     for beam, result in shown(test_set["beams"]):
         for pair in result.get("changes", ()):  # gap.json before 0.9 has none
             own, other = (students.get((pair[name], pair["mixture"])) for name in ("student", "than"))
@@ -164,14 +165,14 @@ def changes(test_set: TestSet, records: list[Measurement]) -> Iterator[Row]:
 
 def decodings(records: list[Measurement]) -> Iterator[Row]:
     """Each setting of a search or an engine against what it replaces, all else equal."""
-    types = dict.fromkeys(record.compute_type for record in records)
-    beams = sorted({record.beam_size for record in records} - {BEAM})
+    types = dict.fromkeys(record.decoding.compute_type for record in records)
+    beams = sorted({record.decoding.beam_size for record in records} - {BEAM})
     settings: list[tuple[str, str, str, Any, Any]] = [
         *((f"{type} weights", "float32", "compute_type", type, "float32") for type in types if type != "float32"),
         ("vocabulary map", "all pieces", "vocabulary_map", True, False),
         *(("greedy search" if n == 1 else f"beam {n}", f"beam {BEAM}", "beam_size", n, BEAM) for n in beams),
     ]
-    labels = {record.engine: captions.engine_label(record) for record in records}
+    labels = {record.decoding.engine: captions.engine_label(record) for record in records}
     for engine, than in ((CTRANSLATE2, BASELINE), (NATIVE, CTRANSLATE2)):
         if {engine, than} <= labels.keys():
             settings.append((labels[engine], labels[than], "engine", engine, than))
@@ -205,4 +206,6 @@ def on_other_cpus(records: list[Measurement], system: str | None, elsewhere: lis
         if here := matching(records, system=system, **values):
             products = "cut off" if other["int8_saturates"] else "exact"
             idea = f"{other['compute_type']} where products are {products}"
-            yield row(idea, f"rather than here, {captions.title(here[0])}", f"{other['bleu'] - here[0].bleu:{BLEU}}")
+            yield row(
+                idea, f"rather than here, {captions.title(here[0])}", f"{other['bleu'] - here[0].scores.bleu:{BLEU}}"
+            )

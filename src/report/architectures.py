@@ -27,8 +27,8 @@ def ways(records: list[Measurement]) -> dict[str, Ways]:
     """The ways to decode each system, in the order of the records."""
     found: dict[str, Ways] = {}
     for record in records:
-        way = BASELINE if record.engine == BASELINE else record.compute_type
-        found.setdefault(record.system, {})[way] = record
+        way = BASELINE if record.decoding.engine == BASELINE else record.decoding.compute_type
+        found.setdefault(record.system.name, {})[way] = record
     return found
 
 
@@ -44,7 +44,7 @@ def table(records: list[Measurement]) -> str:
 
 def row(of: Ways, records: list[Measurement]) -> dict[str, str]:
     baseline, first = of.get(BASELINE), next(iter(of.values()))
-    cells = {"system": first.system, "shape": first.shape, "parameters": f"{first.parameters:,}"}
+    cells = {"system": first.system.name, "shape": first.system.shape, "parameters": f"{first.system.parameters:,}"}
     shown = [way for way in COLORS if way in of]
     for way in shown:
         cells[f"{name(way, of[way])}, tokens/s"] = table_parts.speed(of[way], records)

@@ -46,7 +46,7 @@ def draw(measurements: list[Measurement], test_set: str | None = None, remark: s
     test_set = test_set or comparison.test_sets(measurements)[0]
     records = scored(comparison.of_test_set(measurements, test_set))
     best = comparison.on_test_set(measurements, best_model.best(measurements), test_set)
-    plot = Plot(records, attrgetter("source_words_per_second"), "source words per second")
+    plot = Plot(records, attrgetter("words_per_second"), "source words per second")
     systems = list(comparison.systems(records))
     rows = -(-len(systems) // COLUMNS)
     picture = Figure(figsize=(WIDTH, TOP + PANEL * rows), layout="constrained")
@@ -60,7 +60,7 @@ def draw(measurements: list[Measurement], test_set: str | None = None, remark: s
     note = footnote(records)
     if best in records:
         plot.ring(top, best)
-        plot.ring(panels[best.system], best)
+        plot.ring(panels[best.system.name], best)
         note += f"\nRing: the best model, {best_model.RULE}."
     note += f"\n{remark}" * bool(remark)
     figure.legend(picture, legend(plot.styles), "outside upper left", min(len(systems) + 2, LEGEND_COLUMNS))
@@ -89,22 +89,21 @@ class Plot:
 
     def __init__(self, records: list[Measurement], axis: Callable[[Measurement], float], label: str):
         self.records, self.axis, self.label = records, axis, label
-        self.styles = figure.styles({name: record.role for name, record in comparison.systems(records).items()})
+        self.styles = figure.styles({name: record.system.role for name, record in comparison.systems(records).items()})
 
     def place(self, record: Measurement) -> tuple[float, float]:
-        return self.axis(record), record.bleu
+        return self.axis(record), record.scores.bleu
 
     def spread(self, record: Measurement) -> list[list[float]]:
         """Distances of the slowest and the fastest run from the median, in units of the axis."""
-        speed = record.source_words_per_second
-        low, high = record.source_words_per_second_min or speed, record.source_words_per_second_max or speed
+        speed, low, high = record.timing.source_words_per_second
         scale = self.axis(record) / speed
         return [[max(speed - low, 0) * scale], [max(high - speed, 0) * scale]]
 
     def points(self, axes: Axes, records: list[Measurement]) -> None:
         """Filled for greedy search, hollow for beam search; bars from the slowest run to the fastest."""
         for record in records:
-            color, marker = self.styles[record.system]
+            color, marker = self.styles[record.system.name]
             axes.errorbar(
                 *self.place(record),
                 xerr=self.spread(record),
@@ -143,7 +142,8 @@ class Plot:
         """One system, enlarged."""
         axes.margins(x=0.22, y=0.18)
         self.points(axes, records)
-        axes.set_title(f"{records[0].system}: {records[0].shape}, {records[0].parameters / 1e6:.1f} M")
+        system = records[0].system
+        axes.set_title(f"{system.name}: {system.shape}, {system.parameters / 1e6:.1f} M")
 
     def names(self, axes: Axes, shown: list[Measurement], names: dict[int, str]) -> None:
         """Write names beside the points that have one; ``names`` are by id of the record."""
@@ -153,7 +153,7 @@ class Plot:
 
 def fill_panel(record: Measurement, color: str) -> str:
     """Of a marker: that of beam search is hollow."""
-    return color if record.beam_size == 1 else "white"
+    return color if record.decoding.beam_size == 1 else "white"
 
 
 def amount(value: float, _: int) -> str:
@@ -165,20 +165,20 @@ def amount(value: float, _: int) -> str:
 
 def near(records: list[Measurement], system: str) -> list[Measurement]:
     """The records of a system, without its far slower baseline if there are others."""
-    own = [record for record in records if record.system == system]
-    return [record for record in own if record.engine != comparison.BASELINE] or own
+    own = [record for record in records if record.system.name == system]
+    return [record for record in own if record.decoding.engine != comparison.BASELINE] or own
 
 
 def headings(records: list[Measurement]) -> dict[int, str]:
     """Names of the records on the front and of the baselines, by id of the record."""
-    baselines = [record for record in records if record.engine == comparison.BASELINE]
+    baselines = [record for record in records if record.decoding.engine == comparison.BASELINE]
     named = [*comparison.on_front(records), *baselines]
-    return {id(record): f"{record.system}: {name(record)}" for record in named}
+    return {id(record): f"{record.system.name}: {name(record)}" for record in named}
 
 
 def name(record: Measurement) -> str:
     """How the system was decoded; the baseline has one way only."""
-    baseline = record.engine == comparison.BASELINE
+    baseline = record.decoding.engine == comparison.BASELINE
     return captions.engine_label(record) if baseline else captions.configuration(record)
 
 
@@ -195,10 +195,10 @@ def legend(styles: dict[str, Style]) -> list[Line2D]:
 def footnote(records: list[Measurement]) -> str:
     """What the numbers are: test set, signature, machine, runs."""
     first = records[0]
-    cores = ", ".join(map(str, first.cores)) or "?"
-    text = f"Study {first.study}, test set {first.test_set}. BLEU {first.bleu_signature}.\n"
-    text += captions.repeats(record.runs for record in records).capitalize()
-    text += ", bars from the slowest to the fastest" if max(record.runs for record in records) > 1 else ""
+    cores = ", ".join(map(str, first.decoding.cores)) or "?"
+    text = f"Study {first.study}, test set {first.test_set}. BLEU {first.scores.bleu_signature}.\n"
+    text += captions.repeats(record.timing.runs for record in records).capitalize()
+    text += ", bars from the slowest to the fastest" if max(record.timing.runs for record in records) > 1 else ""
     return f"{text}; core {cores} of {captions.cpu(first)}."
 
 
@@ -219,10 +219,10 @@ def draw_column(measurements: list[Measurement], test_set: str | None = None) ->
     records = scored(comparison.of_test_set(measurements, test_set))
     best = comparison.on_test_set(measurements, best_model.best(measurements), test_set)
     numbered = {str(number): record for number, record in enumerate(comparison.on_front(records), 1)}
-    plot = Plot(records, attrgetter("source_words_per_second"), "source words per second")
+    plot = Plot(records, attrgetter("words_per_second"), "source words per second")
     picture = Figure(figsize=(figure.COLUMN, COLUMN_HEIGHT), layout="constrained")
     rows = figure.legend(picture, legend(plot.styles), "outside upper left", COLUMN_LEGEND_COLUMNS)
-    points = [named(number, record, *plot.styles[record.system]) for number, record in numbered.items()]
+    points = [named(number, record, *plot.styles[record.system.name]) for number, record in numbered.items()]
     picture.legend(handles=points, loc="outside lower left")
     rows += sum(point.get_label().count("\n") + 1 for point in points)
     picture.set_figheight(COLUMN_HEIGHT + rows * LEGEND_ROW)
@@ -240,7 +240,7 @@ def draw_column(measurements: list[Measurement], test_set: str | None = None) ->
 
 def named(number: str, record: Measurement, color: str, marker: str) -> Line2D:
     """A point of the front for the legend, with its number, its system and how that was decoded."""
-    text = f"{number}  {record.system}, {name(record)}"
+    text = f"{number}  {record.system.name}, {name(record)}"
     label = textwrap.fill(text, NAME_CHARACTERS, drop_whitespace=False)
     fill = fill_panel(record, color)
     return Line2D([], [], linestyle="", marker=marker, color=color, markerfacecolor=fill, label=label)
@@ -254,10 +254,10 @@ def draw_overview(measurements: list[Measurement], systems: str = "", test_set: 
     """
     records = comparison.of_test_set(measurements, test_set or comparison.test_sets(measurements)[0])
     names = systems.split(",") if systems else list(comparison.systems(records))[:MOST]
-    if unknown := set(names) - {record.system for record in records}:
+    if unknown := set(names) - {record.system.name for record in records}:
         raise UserError(f"{min(unknown)} was not measured; there are {', '.join(comparison.systems(records))}")
-    shown = scored([record for record in records if record.system in names])
-    plot = Plot(shown, attrgetter("source_words_per_second"), "source words per second")
+    shown = scored([record for record in records if record.system.name in names])
+    plot = Plot(shown, attrgetter("words_per_second"), "source words per second")
     with figure.matplotlib.rc_context(LARGE):
         picture = Figure(figsize=SIZE, layout="constrained")
         axes = picture.add_subplot()
@@ -266,10 +266,10 @@ def draw_overview(measurements: list[Measurement], systems: str = "", test_set: 
         plot.staircase(axes)
         axes.xaxis.set_major_locator(ticks(*axes.get_xlim()))
         if baseline := comparison.baseline(shown, names[0]):
-            text = f"↓ {baseline.system} in {captions.engine_label(baseline)}"
+            text = f"↓ {baseline.system.name} in {captions.engine_label(baseline)}"
             axes.annotate(text, plot.place(baseline), (-5, 15), textcoords="offset points")
         name_systems(axes, plot, {system: fastest(shown, system) for system in plot.styles})
-        cores = "One core" if len(shown[0].cores) == 1 else f"{len(shown[0].cores)} cores"
+        cores = "One core" if len(shown[0].decoding.cores) == 1 else f"{len(shown[0].decoding.cores)} cores"
         axes.set_title("Filled: greedy search; hollow: beam search. The line is the front.", fontsize=11)
         axes.set_ylabel(f"BLEU, {shown[0].test_set}")
         picture.supxlabel(f"{cores} of {captions.cpu(shown[0])}", **figure.FOOTNOTE | {"fontsize": 9})
@@ -277,13 +277,13 @@ def draw_overview(measurements: list[Measurement], systems: str = "", test_set: 
 
 
 def fastest(records: list[Measurement], system: str) -> Measurement:
-    return max(comparison.matching(records, system=system), key=attrgetter("source_words_per_second"))
+    return max(comparison.matching(records, system=system), key=attrgetter("words_per_second"))
 
 
 def name_systems(axes: Axes, plot: Plot, ends: dict[str, Measurement]) -> None:
     """Write each name right of the axes, beside the last point of its system."""
     low, high = axes.get_ylim()
-    wanted = {system: (record.bleu - low) / (high - low) for system, record in ends.items()}
+    wanted = {system: (record.scores.bleu - low) / (high - low) for system, record in ends.items()}
     for system, height in apart(wanted).items():
         axes.annotate(
             system,

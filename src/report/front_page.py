@@ -56,35 +56,35 @@ class Axis(NamedTuple):
 
 def latency(record: Measurement) -> float | None:
     """Milliseconds of a sentence that is decoded alone, where that was timed."""
-    return record.sentence_seconds and 1000 * record.sentence_seconds
+    return record.timing.sentence_seconds and 1000 * record.timing.sentence_seconds
 
 
 def megabytes(name: str) -> Callable[[Measurement], float | None]:
-    return lambda record: (size := getattr(record, name)) and size / 1e6
+    return lambda record: (size := record.value(name)) and size / 1e6
 
 
 TEXT, MILLION = "text_seconds", "per million source words"
 ACROSS = [  # logarithmic, so without what is not above 0
-    Axis("speed", "source words per second", True, attrgetter("source_words_per_second"), "source_words_per_second"),
+    Axis("speed", "source words per second", True, attrgetter("words_per_second"), "source_words_per_second"),
     Axis("core_seconds", f"core-seconds {MILLION}", False, attrgetter("core_seconds_per_million_words"), TEXT),
     Axis("usd", f"USD {MILLION}", False, attrgetter("usd_per_million_words"), TEXT),
     Axis("latency", "milliseconds a sentence, one at a time", False, latency),
     Axis("memory", "peak memory, MB", False, megabytes("peak_rss_bytes")),
     Axis("size", "files of the model, MB", False, megabytes("model_bytes")),
-    Axis("parameters", "parameters, millions", False, lambda record: record.parameters / 1e6),
+    Axis("parameters", "parameters, millions", False, lambda record: record.system.parameters / 1e6),
 ]
-UP = [Axis("bleu", "BLEU", True, attrgetter("bleu")), Axis("chrf", "chrF", True, attrgetter("chrf"))]
-COMET = Axis("comet", "COMET", True, attrgetter("comet"))  # where it was measured
+UP = [Axis("bleu", "BLEU", True, attrgetter("scores.bleu")), Axis("chrf", "chrF", True, attrgetter("scores.chrf"))]
+COMET = Axis("comet", "COMET", True, attrgetter("scores.comet"))  # where it was measured
 
 FACETS: dict[str, Callable[[Measurement], str]] = {  # what measurements are filtered by, beside their study
     "test set": attrgetter("test_set"),
-    "role": attrgetter("role"),
-    "system": attrgetter("system"),
-    "decoder": lambda record: decoder_kind(record.shape),
+    "role": attrgetter("system.role"),
+    "system": attrgetter("system.name"),
+    "decoder": lambda record: decoder_kind(record.system.shape),
     "engine": captions.engine_label,
     "type": captions.compute_type,
     "search": captions.search,
-    "map": lambda record: "yes" if record.vocabulary_map else "no",
+    "map": lambda record: "yes" if record.decoding.vocabulary_map else "no",
     "disturbed": lambda record: "yes" if record.noisy else "no",
 }
 KEYS = ("system", "study", "role", "decoder", "engine", "type")  # what colours and shapes may tell apart
@@ -126,12 +126,12 @@ class Study:
 
     def translations(self, record: Measurement) -> list[str] | None:
         """How the record's configuration translates ``sentences``; None where its output is not there."""
-        if record.output in self.kept:
-            return self.kept[record.output]
-        path = self.folder / record.output if record.output else None
-        if record.test_set != self.samples.test_set or not record.sentences or not (path and path.is_file()):
+        if record.decoding.output in self.kept:
+            return self.kept[record.decoding.output]
+        path = self.folder / record.decoding.output if record.decoding.output else None
+        if record.test_set != self.samples.test_set or not record.decoding.sentences or not (path and path.is_file()):
             return None
-        lines = read_output(path, record.sentences)
+        lines = read_output(path, record.decoding.sentences)
         return [lines[sample.line - 1] for sample in self.sentences if sample.line <= len(lines)]
 
 
@@ -161,18 +161,18 @@ def place(axis: Axis, record: Measurement) -> list[float] | None:
     value = axis.value(record)
     if value is None or (axis in ACROSS and value <= 0):
         return None
-    middle, low, high = record.spread(axis.spread) if axis.spread else (None, None, None)
-    return [value] if None in (middle, low, high) else [value, value * low / middle, value * high / middle]
+    spread = getattr(record.timing, axis.spread) if axis.spread else None
+    return [value, value * spread.low / spread.middle, value * spread.high / spread.middle] if spread else [value]
 
 
 def about(study: Study, record: Measurement) -> dict[str, Any]:
     """What the page shows of a record beside its fields."""
-    cores = f", {len(record.cores)} cores" if len(record.cores) > 1 else ""
+    cores = f", {len(record.decoding.cores)} cores" if len(record.decoding.cores) > 1 else ""
     return {
         "title": captions.title(record),
         "words": {"study": study.name} | {name: word(record) for name, word in FACETS.items()},
         "panel": f"{study.name}: {record.test_set}, {captions.cpu(record)}{cores}",
-        "greedy": record.beam_size == 1,
+        "greedy": record.decoding.beam_size == 1,
         "command": captions.decoding_command(record),
         "translations": study.translations(record),
     }
@@ -180,7 +180,9 @@ def about(study: Study, record: Measurement) -> dict[str, Any]:
 
 def styles(studies: list[Study], words: list[dict[str, str]]) -> dict[str, dict[str, tuple[str, str]]]:
     """Colour and shape of each value of each of KEYS; the systems of one study look as in its pictures."""
-    roles = {name: record.role for study in studies for name, record in comparison.systems(study.records).items()}
+    roles = {
+        name: record.system.role for study in studies for name, record in comparison.systems(study.records).items()
+    }
     values = {key: dict.fromkeys(word[key] for word in words) for key in KEYS}
     cycled = {key: dict(zip(found, itertools.cycle(figure.PALETTE))) for key, found in values.items()}
     found = cycled | {"system": figure.styles(roles)}

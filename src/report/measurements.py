@@ -51,9 +51,9 @@ def quality(records: list[Measurement], system: str) -> dict[str, Any]:
     record = comparison.best_search(records, system)
     about = comparison.systems(records)[system]
     return {
-        "role": about.role,
-        "parameters": about.parameters,
-        "bleu": record and record.bleu,
+        "role": about.system.role,
+        "parameters": about.system.parameters,
+        "bleu": record and record.scores.bleu,
         "decoding": record and captions.configuration(record),
     }
 
@@ -63,8 +63,8 @@ def to_control(records: list[Measurement]) -> dict[str, Any]:
     by_student = {}
     for system, (control, difference) in comparison.controls(records).items():
         record = comparison.full_precision(records, system)
-        if record and record.bleu_delta_control is not None:
-            values = {"bleu": record.bleu_delta_control, "p": record.bleu_p_control}
+        if record and record.scores.bleu_delta_control is not None:
+            values = {"bleu": record.scores.bleu_delta_control, "p": record.scores.bleu_p_control}
             by_student[system] = {"control": control, "difference": difference} | values
     return by_student
 
@@ -73,7 +73,7 @@ def by_beam(records: list[Measurement], setting: str, value: Any, reference: Any
     """For each beam size the largest difference in BLEU, up or down, of two values of a setting, all else equal."""
     beams: dict[int, list[Measurement]] = {}
     for record in records:
-        beams.setdefault(record.beam_size, []).append(record)
+        beams.setdefault(record.decoding.beam_size, []).append(record)
     return {f"beam {beam}": largest_difference(beams[beam], setting, value, reference) for beam in sorted(beams)}
 
 
@@ -82,7 +82,7 @@ def largest_difference(records: list[Measurement], setting: str, value: Any, ref
         return None
     largest = max(contrasts, key=lambda contrast: abs(contrast.bleu))
     decoding = captions.configuration(largest.record)
-    return {"bleu": round(largest.bleu, 4), "system": largest.record.system, "decoding": decoding}
+    return {"bleu": round(largest.bleu, 4), "system": largest.record.system.name, "decoding": decoding}
 
 
 def best(records: list[Measurement]) -> dict[str, Any]:
@@ -95,16 +95,16 @@ def best(records: list[Measurement]) -> dict[str, Any]:
     timed = comparison.drawn(comparison.of_test_set(records, record.test_set))
     return {
         **rule,
-        "system": record.system,
+        "system": record.system.name,
         "decoding": captions.configuration(record),
-        "dev_set": record.dev_set,
-        "dev_bleu": record.dev_bleu,
-        "bleu": {name: same.bleu for name, same in scored.items()},
+        "dev_set": record.scores.dev_set,
+        "dev_bleu": record.scores.dev_bleu,
+        "bleu": {name: same.scores.bleu for name, same in scored.items()},
         "loss": {name: lost(records, same) for name, same in scored.items()},
-        "source_words_per_second": record.source_words_per_second,
+        "source_words_per_second": record.words_per_second,
         "times_baseline": comparison.speed_up(timed, record),
         "core_seconds_per_million_words": record.core_seconds_per_million_words,
-        "cpu": record.cpu,
+        "cpu": record.conditions.cpu,
         "beaten_by": [captions.title(other) for other in best_model.beating(records, record)],
     }
 
@@ -126,45 +126,49 @@ def table(records: list[Measurement]) -> str:
 
 def rows(records: list[Measurement]) -> list[dict[str, str]]:
     """The rows of a test set, fastest first."""
-    ordered = sorted(records, key=lambda record: record.source_words_per_second, reverse=True)
+    ordered = sorted(records, key=lambda record: record.words_per_second, reverse=True)
     return [row(record, records) for record in ordered]
 
 
 def row(record: Measurement, records: list[Measurement]) -> dict[str, str]:
     """The cells of a record; ``records`` are those of its test set."""
     return {
-        "system": record.system,
-        "role": record.role,
-        "parameters": number(record.parameters),
+        "system": record.system.name,
+        "role": record.system.role,
+        "parameters": number(record.system.parameters),
         "engine": captions.engine_label(record),
         "type": captions.compute_type(record),
-        "beam": str(record.beam_size),
-        "map": "yes" if record.vocabulary_map else "no",
-        "BLEU": number(record.bleu, 2),
+        "beam": str(record.decoding.beam_size),
+        "map": "yes" if record.decoding.vocabulary_map else "no",
+        "BLEU": number(record.scores.bleu, 2),
         "loss": number(comparison.loss(records, record), 2),
-        "chrF": number(record.chrf, 2),
-        **({"COMET": number(record.comet, 2)} if any(other.comet is not None for other in records) else {}),
+        "chrF": number(record.scores.chrf, 2),
+        **(
+            {"COMET": number(record.scores.comet, 2)}
+            if any(other.scores.comet is not None for other in records)
+            else {}
+        ),
         "to teacher": difference(record, "teacher"),
         "to control": difference(record, "control"),
-        "target tokens/s": number(record.target_tokens_per_second),
+        "target tokens/s": number(record.value("target_tokens_per_second")),
         "source words/s": speed(record, records),
         "×": times(record, records),
         "core-s/M words": number(record.core_seconds_per_million_words, 1),
-        "load s": number(record.load_seconds, 2),
-        "peak RSS MB": megabytes(record.peak_rss_bytes),
-        "disk MB": megabytes(record.model_bytes),
+        "load s": number(record.value("load_seconds"), 2),
+        "peak RSS MB": megabytes(record.timing.peak_rss_bytes),
+        "disk MB": megabytes(record.decoding.model_bytes),
         "USD/M words": number(record.usd_per_million_words, 5),
     }
 
 
 def speed(record: Measurement, records: list[Measurement]) -> str:
     """Source words a second, with the signs of a disturbed measurement and of one that was taken once."""
-    return number(record.source_words_per_second) + captions.mark(record) + captions.once(record, records)
+    return number(record.words_per_second) + captions.mark(record) + captions.once(record, records)
 
 
 def times(record: Measurement, records: list[Measurement]) -> str:
     """How many times faster than the baseline, with the mark of a disturbed measurement, be it the baseline's."""
-    base = comparison.baseline(records, record.system)
+    base = comparison.baseline(records, record.system.name)
     return number(comparison.speed_up(records, record), 1) + (captions.mark(record, base) if base else "")
 
 
@@ -174,9 +178,9 @@ def number(value: float | None, digits: int = 0) -> str:
 
 def difference(record: Measurement, other: str) -> str:
     """The difference in BLEU to the teacher or the control, with a mark where it is significant."""
-    if (value := getattr(record, f"bleu_delta_{other}")) is None:
+    if (value := record.value(f"bleu_delta_{other}")) is None:
         return markup.NONE
-    p = getattr(record, f"bleu_p_{other}")
+    p = record.value(f"bleu_p_{other}")
     return f"{value:+z.2f}" + ("*" if p is not None and p < markup.SIGNIFICANT else "")
 
 
@@ -187,15 +191,15 @@ def megabytes(value: float | None) -> str:
 def notes(records: list[Measurement]) -> str:
     """How the numbers of one test set were made, in Markdown."""
     return NOTES.format(
-        runs=captions.repeats((record.runs for record in records), marked=True),
+        runs=captions.repeats((record.timing.runs for record in records), marked=True),
         cpu=captions.cpu(records[0]),
-        price=records[0].price or NO_PRICE,
+        price=records[0].conditions.price or NO_PRICE,
         beam=comparison.BEAM,
         loss=loss(records),
         differences=differences(records),
-        bleu=records[0].bleu_signature,
-        chrf=records[0].chrf_signature,
-        comet=f" COMET: `{signature}`." if (signature := records[0].comet_signature) else "",
+        bleu=records[0].scores.bleu_signature,
+        chrf=records[0].scores.chrf_signature,
+        comet=f" COMET: `{signature}`." if (signature := records[0].scores.comet_signature) else "",
         marks=f" {marks}" if (marks := captions.marks(records)) else "",
     )
 
@@ -211,12 +215,12 @@ def loss(records: list[Measurement]) -> str:
 def differences(records: list[Measurement]) -> str:
     """What the differences in BLEU are to; nothing where there are none."""
     to = []
-    if any(record.bleu_delta_teacher is not None for record in records):
-        name = records[0].teacher or "teacher"
+    if any(record.scores.bleu_delta_teacher is not None for record in records):
+        name = records[0].scores.teacher or "teacher"
         found = comparison.full_precision(records, name)
         engine = f" in {captions.engine_label(found)}" if found else ""
         to.append(f"the teacher ({name}) with float32, beam {comparison.BEAM}, no map{engine}")
-    if any(record.bleu_delta_control is not None for record in records):
+    if any(record.scores.bleu_delta_control is not None for record in records):
         to.append(f"a control decoded in the same way{controls(records)}")
     paired = f"\\* p < {markup.SIGNIFICANT}, paired bootstrap"
     return f" Differences in BLEU are to {', and to '.join(to)}; {paired}." if to else ""

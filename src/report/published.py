@@ -73,7 +73,7 @@ def published() -> list[Published]:
 
 def priced(record: Measurement) -> float:
     """Source tokens per USD of a record, on as many of the paper's machines as it takes to have its cores."""
-    machines = -(-max(len(record.cores), 1) // CORES)
+    machines = -(-max(len(record.decoding.cores), 1) // CORES)
     return tokens_per_usd(record.tokens_per_second, machines * PRICES[CPU])
 
 
@@ -116,7 +116,7 @@ def draw(measurements: list[Measurement], test_set: str | None = None) -> Figure
 
 def names(axes: Axes, plot: Plot, systems: list[Published], front: list[Published]) -> None:
     """Write the names of the cheapest measured systems and of the published front."""
-    measured = [(plot.place(record), record.system) for record in cheapest(plot.records)]
+    measured = [(plot.place(record), record.system.name) for record in cheapest(plot.records)]
     points = [*map(plot.place, plot.records), *(system.place for system in systems)]
     labels.write(axes, [*measured, *((system.place, system.name) for system in front)], points)
 
@@ -125,5 +125,5 @@ def cheapest(records: list[Measurement]) -> list[Measurement]:
     """Of each system the cheapest configuration on the front of all systems."""
     by_system: dict[str, Measurement] = {}
     for record in comparison.on_front(records):
-        by_system.setdefault(record.system, record)
+        by_system.setdefault(record.system.name, record)
     return list(by_system.values())

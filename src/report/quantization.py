@@ -57,14 +57,14 @@ def scores(records: list[Measurement], elsewhere: list[OtherCpus]) -> list[dict[
     """BLEU of every type on this CPU, and of 8 bits as others compute them, which were not timed."""
     rows = [
         {
-            "type": record.compute_type,
-            "computes in": record.effective_compute_type,
+            "type": record.decoding.compute_type,
+            "computes in": record.decoding.effective_compute_type,
             "CPU": captions.cpu(record),
-            "library": record.library or NONE,
-            "products": products(record.int8_saturates),
-            "BLEU": f"{record.bleu:.2f}",
-            "bytes": f"{record.model_bytes:,}",
-            "words/s": f"{record.source_words_per_second:,.0f}",
+            "library": record.decoding.library or NONE,
+            "products": products(record.decoding.int8_saturates),
+            "BLEU": f"{record.scores.bleu:.2f}",
+            "bytes": f"{record.decoding.model_bytes:,}",
+            "words/s": f"{record.words_per_second:,.0f}",
         }
         for record in records
     ]

@@ -29,41 +29,42 @@ def answer(records: list[Measurement]) -> Answer:
 
 
 def quality(record: Measurement) -> str:
-    comet = f" and {record.comet:.2f} COMET" if record.comet is not None else ""
-    score = f"It has {record.bleu:.2f} BLEU{comet} on {record.test_set}"
-    if record.bleu_delta_teacher is None:
+    comet = f" and {record.scores.comet:.2f} COMET" if record.scores.comet is not None else ""
+    score = f"It has {record.scores.bleu:.2f} BLEU{comet} on {record.test_set}"
+    if record.scores.bleu_delta_teacher is None:
         return f"{score}."
-    delta, p = record.bleu_delta_teacher, record.bleu_p_teacher
+    delta, p = record.scores.bleu_delta_teacher, record.scores.bleu_p_teacher
     side = "below" if delta < 0 else "above"
     tested = f" (p = {p:.3f}, paired bootstrap)" if p is not None else ""
     difference = f"{abs(delta):.2f}{' BLEU' * bool(comet)} {side}"
-    return f"{score}, {difference} {record.teacher or 'its teacher'} with beam {comparison.BEAM}{tested}."
+    return f"{score}, {difference} {record.scores.teacher or 'its teacher'} with beam {comparison.BEAM}{tested}."
 
 
 def speed(records: list[Measurement], record: Measurement) -> str:
     """Words a second, against the same model and against its teacher in the toolkit they were trained with."""
     timed = comparison.drawn(comparison.of_test_set(records, record.test_set))  # a disturbed baseline would be slow
-    cores = "one core" if len(record.cores) == 1 else f"{len(record.cores)} cores" if record.cores else "this machine"
-    text = f"It translates {record.source_words_per_second:,.0f} source words a second on {cores}{spread(record)}"
-    others = {"the same model": record.system, f"{record.teacher}": record.teacher}
+    number = len(record.decoding.cores)
+    cores = "one core" if number == 1 else f"{number} cores" if number else "this machine"
+    text = f"It translates {record.words_per_second:,.0f} source words a second on {cores}{spread(record)}"
+    others = {"the same model": record.system.name, f"{record.scores.teacher}": record.scores.teacher}
     faster = [
         f"{comparison.faster(record, base).short('.1f')} times as fast as {name}"
         for name, system in others.items()
-        if system and (base := comparison.baseline(timed, system)) and base.source_words_per_second
+        if system and (base := comparison.baseline(timed, system)) and base.words_per_second
     ]
     where = f" in OpenNMT-tf with beam {comparison.BEAM}"
     return f"{text}: {' and '.join(faster)}{where}." if faster else f"{text}."
 
 
 def spread(record: Measurement) -> str:
-    low, high = record.source_words_per_second_min, record.source_words_per_second_max
-    return f" ({low:,.0f} to {high:,.0f} in {record.runs} runs)" if record.runs > 1 and low and high else ""
+    (_, low, high), runs = record.timing.source_words_per_second, record.timing.runs
+    return f" ({low:,.0f} to {high:,.0f} in {runs} runs)" if runs > 1 and low and high else ""
 
 
 def size(record: Measurement) -> str:
     parts = [
-        f"{record.model_bytes / 1e6:,.1f} MB of files" if record.model_bytes else "",
-        f"{record.peak_rss_bytes / 1e6:,.0f} MB of memory at most" if record.peak_rss_bytes else "",
+        f"{record.decoding.model_bytes / 1e6:,.1f} MB of files" if record.decoding.model_bytes else "",
+        f"{record.timing.peak_rss_bytes / 1e6:,.0f} MB of memory at most" if record.timing.peak_rss_bytes else "",
         cost(record),
     ]
     *most, last = filter(None, parts)
@@ -73,7 +74,7 @@ def size(record: Measurement) -> str:
 def cost(record: Measurement) -> str:
     seconds = record.core_seconds_per_million_words
     if seconds is None:
-        return f"{record.parameters:,} parameters"
+        return f"{record.system.parameters:,} parameters"
     price = f"{record.usd_per_million_words:.5f} USD" if record.usd_per_million_words else "no price is known"
     return f"{seconds:,.1f} core-seconds for a million source words ({price})"
 
@@ -91,16 +92,16 @@ def rows(records: list[Measurement]) -> list[dict[str, str]]:
 def choices(records: list[Measurement]) -> Iterator[tuple[Measurement, list[str]]]:
     """Records of the first test set with what they are chosen for. Without scores, of all that were timed."""
     timed = comparison.of_test_set(records, comparison.test_sets(records)[0])
-    front = comparison.on_front(timed) or sorted(timed, key=lambda one: -one.source_words_per_second)
+    front = comparison.on_front(timed) or sorted(timed, key=lambda one: -one.words_per_second)
     named = {"to ship": best_model.best(records)}
-    if scored := [record for record in front if record.bleu is not None]:
-        highest = max(record.bleu for record in scored)
-        close = [record for record in scored if record.bleu >= highest - NEAR]
-        named["best BLEU"] = max(scored, key=lambda record: (record.bleu, record.source_words_per_second))
-        named[f"fastest within {NEAR:g} BLEU of the best"] = max(close, key=lambda one: one.source_words_per_second)
+    if scored := [record for record in front if record.scores.bleu is not None]:
+        highest = max(record.scores.bleu for record in scored)
+        close = [record for record in scored if record.scores.bleu >= highest - NEAR]
+        named["best BLEU"] = max(scored, key=lambda record: (record.scores.bleu, record.words_per_second))
+        named[f"fastest within {NEAR:g} BLEU of the best"] = max(close, key=lambda one: one.words_per_second)
     named["fastest"] = front[0]
-    if sized := [record for record in front if record.model_bytes]:
-        named["smallest"] = min(sized, key=lambda record: (record.model_bytes, -record.source_words_per_second))
+    if sized := [record for record in front if record.decoding.model_bytes]:
+        named["smallest"] = min(sized, key=lambda record: (record.decoding.model_bytes, -record.words_per_second))
     found: dict[int, tuple[Measurement, list[str]]] = {}
     for reason, record in named.items():
         if record:
@@ -113,7 +114,7 @@ def row(records: list[Measurement], record: Measurement, reasons: str) -> dict[s
     names = comparison.test_sets(records)
     cells = tables.row(record, comparison.of_test_set(records, record.test_set))
     same = {name: comparison.on_test_set(records, record, name) for name in names}
-    bleu = {f"BLEU, {name}": tables.number(other.bleu if other else None, 2) for name, other in same.items()}
+    bleu = {f"BLEU, {name}": tables.number(other.scores.bleu if other else None, 2) for name, other in same.items()}
     if list(same) == [record.test_set]:
         bleu = {"BLEU": cells["BLEU"]}
     scores = bleu | ({"COMET": cells["COMET"]} if "COMET" in cells else {})

@@ -187,21 +187,21 @@ def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurem
 
 def _packed(record: Measurement) -> bool:
     """Whether an engine laid its weights out for its products beforehand; oneDNN, on AMD's CPUs, cannot."""
-    return "packed" not in record.without and record.library != ONEDNN
+    return "packed" not in record.decoding.without and record.decoding.library != ONEDNN
 
 
 def _ablated(record: Measurement) -> bool:
     """Whether something that only the speed tables switch is off. Without a map it has no kinds."""
-    moot = () if record.vocabulary_map else ("map_per_sentence",)
-    return any(switches.SWITCHES[name].ablation for name in switches.changed(record) if name not in moot)
+    moot = () if record.decoding.vocabulary_map else ("map_per_sentence",)
+    return any(switches.SWITCHES[name].ablation for name in switches.changed(record.decoding) if name not in moot)
 
 
 def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None = None) -> Measurement | None:
     """The fastest record of the row on one core; on the row's test set, where there is one."""
-    alone = [record for record in _matching(printed, records) if len(record.cores) == 1]
+    alone = [record for record in _matching(printed, records) if len(record.decoding.cores) == 1]
     alone = [record for record in alone if test_set in (None, record.test_set)]
     same = [record for record in alone if record.test_set == printed.test_set]
-    return max(same or alone, key=lambda record: record.source_words_per_second, default=None)
+    return max(same or alone, key=lambda record: record.words_per_second, default=None)
 
 
 def _time(printed: Printed, runs: list[Run]) -> Found:
@@ -219,9 +219,9 @@ def _converted(printed: Printed, record: Measurement) -> tuple[float, str]:
     if printed.quantity == PER_USD:
         return tokens_per_usd(record.tokens_per_second, PRICES[CPU]), f"at the price of {CPU}; "
     if printed.unit not in LOWER:
-        return record.target_tokens / record.text_seconds, ""
+        return record.timing.target_tokens / record.timing.text_seconds.middle, ""
     tokens = TOKENS[printed.test_set]
-    loading = record.load_seconds if printed.quantity == LOADING else 0.0
+    loading = record.timing.load_seconds.middle if printed.quantity == LOADING else 0.0
     return loading + tokens / record.tokens_per_second, f"for {tokens:,} tokens; "
 
 
@@ -232,10 +232,10 @@ def _ratio(printed: Printed, runs: list[Run]) -> Found:
         other = own and timed(printed.other, run.records, own.test_set)
         if other:
             field = FIELDS[printed.other.quantity]
-            if own.runs == other.runs and getattr(own, f"{field}_runs") and getattr(other, f"{field}_runs"):
+            if own.timing.runs == other.timing.runs and own.value(f"{field}_runs") and other.value(f"{field}_runs"):
                 spread = times_faster(own, other, field)
             else:  # teachers and controls are timed once; records of older versions have no single runs
-                spread = Spread.of([getattr(other, field) / getattr(own, field)])
+                spread = Spread.of([other.value(field) / own.value(field)])
             found = _measured(spread.middle, run, [own, other], _weights(own), spread)
             return _only_once(printed, own.test_set, found)
     return Found(None, "the two were not timed in one run here")
@@ -255,28 +255,28 @@ def _bleu(printed: Printed, runs: list[Run]) -> Found:
         (run, record)
         for run in runs
         for record in _matching(printed, run.records)
-        if record.bleu is not None and record.role == printed.role
+        if record.scores.bleu is not None and record.system.role == printed.role
     ]
     if not scored:
         return Found(None, "no model of this shape was trained and scored in this configuration")
     same = [found for found in scored if found[1].test_set == printed.test_set]
     run, record = (same or scored)[0]
-    found = _measured(record.bleu, run, [record], f"{record.system} on {record.test_set}")
+    found = _measured(record.scores.bleu, run, [record], f"{record.system.name} on {record.test_set}")
     return found._replace(comparable=bool(same))
 
 
 def _measured(value: float, run: Run, records: list[Measurement], reason: str, spread: Spread | None = None) -> Found:
     """A number of records of one file; its CPU and date are those of the first."""
-    date = records[0].measured_at[0][:10] if records[0].measured_at else ""
+    date = records[0].timing.measured_at[0][:10] if records[0].timing.measured_at else ""
     low, high = (spread.low, spread.high) if spread else (None, None)
     timings = tuple(map(run.timing, records))
-    return Found(value, reason, True, run.command, records[0].cpu or "", date, low, high, timings)
+    return Found(value, reason, True, run.command, records[0].conditions.cpu or "", date, low, high, timings)
 
 
 def _weights(record: Measurement) -> str:
     """What a speed is of."""
-    weights = "random weights" if record.speed_only else record.system
-    return f"{weights}, {record.sentences:,} sentences of {record.test_set}"
+    weights = "random weights" if record.speed_only else record.system.name
+    return f"{weights}, {record.decoding.sentences:,} sentences of {record.test_set}"
 
 
 def read(path: Path) -> Run:

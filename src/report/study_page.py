@@ -83,7 +83,7 @@ def studied(records: list[Measurement]) -> str:
     """What was measured, in a sentence."""
     found: dict[str, list[int]] = {}
     for system in comparison.systems(records).values():
-        found.setdefault(system.role, []).append(system.parameters)
+        found.setdefault(system.system.role, []).append(system.system.parameters)
     groups = [f"{len(sizes)} {ROLES[role][len(sizes) > 1]} of {millions(sizes)}" for role, sizes in found.items()]
     names = ", ".join(comparison.test_sets(records))
     return f"{len(records)} measurements on {names}: {', '.join(groups)}."
@@ -99,10 +99,10 @@ def systems(records: list[Measurement], learning: list[Learning]) -> list[dict[s
     timed = comparison.of_test_set(records, comparison.test_sets(records)[0])
     trained = {row["system"]: row for row in map(training.row, learning)}
     rows = []
-    for name, system in comparison.systems(records).items():
-        best = comparison.best_search(timed, name)
+    for name, first in comparison.systems(records).items():
+        best, system = comparison.best_search(timed, name), first.system
         about = {"system": name, "role": system.role, "shape": system.shape, "parameters": f"{system.parameters:,}"}
-        rows.append(trained.pop(name, {}) | about | {"BLEU, best search": tables.number(best and best.bleu, 2)})
+        rows.append(trained.pop(name, {}) | about | {"BLEU, best search": tables.number(best and best.scores.bleu, 2)})
     rows += trained.values()  # such as the teachers of an ensemble, which are not timed
     columns = dict.fromkeys(["system", "role", *(name for row in rows for name in row)])
     return [{name: row.get(name, "") for name in columns} for row in rows]
@@ -110,7 +110,7 @@ def systems(records: list[Measurement], learning: list[Learning]) -> list[dict[s
 
 def shared(records: list[Measurement], key: str) -> str | None:
     """The value that all records have for a key, or all values where they differ."""
-    values = (value for record in records if (value := getattr(record, key)) is not None)
+    values = (value for record in records if (value := record.value(key)) is not None)
     texts = dict.fromkeys(str([*value] if isinstance(value, tuple) else value) for value in values)
     return ", ".join(texts) or None
 
@@ -119,7 +119,9 @@ def conditions(records: list[Measurement], gap: Gap | None) -> dict[str, str]:
     """What the numbers depend on: machine, versions, signatures, checksums of the test sets."""
     found = {title: shared(records, key) for key, title in CONDITIONS.items()}
     best = best_model.best(records)
-    engines = dict.fromkeys(f"{captions.engine_label(one)} {one.engine_version or ''}".strip() for one in records)
+    engines = dict.fromkeys(
+        f"{captions.engine_label(one)} {one.decoding.engine_version or ''}".strip() for one in records
+    )
     found |= {"engines": ", ".join(engines), "signature of the model to ship": best and best.signature}
     test_sets = gap["test_sets"] if gap else {}
     found |= {f"sha256 of {name}": test_set["sha256"] for name, test_set in test_sets.items()}
@@ -141,12 +143,12 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
         configuration=args.configuration,
         studied=studied(records),
         timed=comparison.test_sets(records)[0],
-        distilled=any(record.role == "student" for record in records),
-        taught=any(record.bleu_delta_teacher is not None for record in records),
-        repeated=any(record.runs > 1 for record in records),
+        distilled=any(record.system.role == "student" for record in records),
+        taught=any(record.scores.bleu_delta_teacher is not None for record in records),
+        repeated=any(record.timing.runs > 1 for record in records),
         answer=recommendation.answer(records),
         choices=recommendation.rows(records),
-        repeats=captions.repeats((record.runs for record in records), marked=True),
+        repeats=captions.repeats((record.timing.runs for record in records), marked=True),
         rule=best_model.RULE,
         marks=captions.marks(records),
         cpu=captions.cpu(records[0]),

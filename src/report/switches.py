@@ -24,7 +24,7 @@ GAP = 0.5  # in bars, before each group
 
 def groups(records: list[Measurement]) -> list[list[Measurement]]:
     """The records of the same search on as many cores, which are compared; the first of each group has everything."""
-    same = itertools.groupby(records, key=lambda record: (record.beam_size, len(record.cores)))
+    same = itertools.groupby(records, key=lambda record: (record.decoding.beam_size, len(record.decoding.cores)))
     return [list(group) for _, group in same]
 
 
@@ -40,7 +40,7 @@ def row(record: Measurement, everything: Measurement, records: list[Measurement]
         "target tokens/s": table_parts.speed(record, records),
         "× everything": table_parts.times(record, everything) if record is not everything else "",
         "BLEU": table_parts.bleu(record),
-        "set": record.forced_isa or "",
+        "set": record.conditions.forced_isa or "",
         "candidates": table_parts.candidates(record),
         **table_parts.resources(record),
     }

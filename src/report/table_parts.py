@@ -22,8 +22,8 @@ Row = TypeVar("Row", bound=Mapping[str, Any])
 
 def tokens_per_second(record: Measurement) -> Spread:
     """Target tokens over the time from text to text, which includes the stages around the engine."""
-    seconds = record.text_seconds, record.text_seconds_max, record.text_seconds_min
-    return Spread(*(record.target_tokens / value for value in seconds))
+    middle, low, high = record.timing.text_seconds
+    return Spread(*(record.timing.target_tokens / value for value in (middle, high, low)))
 
 
 def speed(record: Measurement, records: list[Measurement]) -> str:
@@ -37,16 +37,16 @@ def times(record: Measurement, other: Measurement, digits: int = 2, seconds: str
 
 
 def memory(record: Measurement) -> str:
-    return f"{record.peak_rss_bytes / 1e6:,.0f}"
+    return f"{record.timing.peak_rss_bytes / 1e6:,.0f}"
 
 
 def disk(record: Measurement) -> str:
-    return f"{record.model_bytes / 1e6:,.1f}"
+    return f"{record.decoding.model_bytes / 1e6:,.1f}"
 
 
 def resources(record: Measurement) -> dict[str, str]:
     """The last cells of a rung."""
-    return {"CPU s": f"{record.cpu_seconds:.1f}", "memory, MB": memory(record), "on disk, MB": disk(record)}
+    return {"CPU s": f"{record.timing.cpu_seconds:.1f}", "memory, MB": memory(record), "on disk, MB": disk(record)}
 
 
 def page(title: str, rows: list[dict[str, str]], note: str, left: Collection[str] | None = None) -> str:
@@ -56,7 +56,7 @@ def page(title: str, rows: list[dict[str, str]], note: str, left: Collection[str
 
 def candidates(record: Measurement) -> str:
     """Pieces that the output layer scores, the mean of the batches; empty where it scores the whole vocabulary."""
-    return f"{record.candidates:,.0f}" if record.candidates else ""
+    return f"{record.timing.candidates:,.0f}" if record.timing.candidates else ""
 
 
 def paper(record: Measurement, number: str) -> str:
@@ -65,7 +65,7 @@ def paper(record: Measurement, number: str) -> str:
 
 
 def bleu(record: Measurement) -> str:
-    return SPEED_ONLY if record.speed_only else f"{record.bleu:.2f}"
+    return SPEED_ONLY if record.speed_only else f"{record.scores.bleu:.2f}"
 
 
 def loss(record: Measurement, records: list[Measurement]) -> str:
@@ -75,21 +75,23 @@ def loss(record: Measurement, records: list[Measurement]) -> str:
 
 def title(record: Measurement) -> str:
     """The system and its shape, and whether it is there for its speed only."""
-    text = f"{record.system}, {record.shape}, {record.parameters:,} parameters"
+    text = f"{record.system.name}, {record.system.shape}, {record.system.parameters:,} parameters"
     return f"{text}, {SPEED_ONLY}" if record.speed_only else text
 
 
 def conditions(records: list[Measurement], marked: bool = True) -> str:
     """The test set, machine, runs and scores behind the numbers, and what marks mean. ``marked`` is that of repeats."""
     first = records[0]
-    counts = [record.runs for record in records]
+    counts = [record.timing.runs for record in records]
     runs = repeats(counts, marked) + ", interleaved" * (max(counts) > 1)
-    text = f"{first.sentences:,} sentences of {first.test_set}; {runs}; {cpu(first)}."
+    text = f"{first.decoding.sentences:,} sentences of {first.test_set}; {runs}; {cpu(first)}."
     if untrained := [record for record in records if record.speed_only]:
-        text += f" Untrained weights are for {SPEED_ONLY}, there is no BLEU: {untrained[0].sentences:,} sentences,"
+        text += (
+            f" Untrained weights are for {SPEED_ONLY}, there is no BLEU: {untrained[0].decoding.sentences:,} sentences,"
+        )
         text += f" translations as long as their references ({lengths(untrained)} of their pieces)."
         text += " Papers' numbers are of trained models, which generate other words."
-    if signature := next((record.bleu_signature for record in records if record.bleu_signature), None):
+    if signature := next((record.scores.bleu_signature for record in records if record.scores.bleu_signature), None):
         text += f" BLEU: {signature}."
     if searches := best_searches(records):
         text += f" Loss: BLEU below the best search of the same weights in float32 without a map, {searches}."
@@ -98,7 +100,7 @@ def conditions(records: list[Measurement], marked: bool = True) -> str:
 
 def lengths(records: list[Measurement]) -> str:
     """Pieces of the translations as a share of those of the references, from the lowest to the highest."""
-    shares = sorted(record.target_tokens / record.reference_tokens for record in records)
+    shares = sorted(record.timing.target_tokens / record.timing.reference_tokens for record in records)
     return " to ".join(dict.fromkeys(f"{share:.1%}" for share in (shares[0], shares[-1])))
 
 
@@ -168,7 +170,7 @@ def same_translations(path: Path) -> list[float]:
     """
     if shares(path).exists():
         return read_json(shares(path))
-    outputs = [(path.parent / record.output).read_text(encoding="utf-8").splitlines() for record in read(path)]
+    outputs = [(path.parent / record.decoding.output).read_text(encoding="utf-8").splitlines() for record in read(path)]
     return [sum(map(str.__eq__, lines, outputs[0])) / len(outputs[0]) for lines in outputs]
 
 

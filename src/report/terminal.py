@@ -26,13 +26,13 @@ def summary(records: list[Measurement], folder: Path) -> str:
     rows = []
     for system in comparison.systems(records):
         marked = [("baseline", comparison.baseline(records, system))]
-        marked += [("front", record) for record in front if record.system == system]
-        marked += [("best", best)] if best and best.system == system else []
+        marked += [("front", record) for record in front if record.system.name == system]
+        marked += [("best", best)] if best and best.system.name == system else []
         marks: dict[int, list[str]] = {}
         for mark, record in marked:
             marks.setdefault(id(record), []).append(mark)
         shown = {id(record): record for _, record in marked if record}
-        for key, record in sorted(shown.items(), key=lambda item: item[1].source_words_per_second):
+        for key, record in sorted(shown.items(), key=lambda item: item[1].words_per_second):
             rows.append(short_row(record, records, ", ".join(marks[key])))
     text = f"\n{name}, slowest first. front: no configuration of any system is both faster and better.\n"
     text += textwrap.fill(f"best: {best_model.RULE}.", COLUMNS) + "\n"
@@ -45,7 +45,7 @@ def summary(records: list[Measurement], folder: Path) -> str:
 def short_row(record: Measurement, records: list[Measurement], mark: str) -> dict[str, str]:
     cells = row(record, records)
     numbers = {SHORT.get(name, name): cells[name] for name in COLUMN}
-    return {"system": record.system, "decoding": captions.configuration(record), **numbers, "": mark}
+    return {"system": record.system.name, "decoding": captions.configuration(record), **numbers, "": mark}
 
 
 def paths(records: list[Measurement], folder: Path) -> str:
@@ -56,8 +56,8 @@ def paths(records: list[Measurement], folder: Path) -> str:
     if not (record := best_model.best(records)):
         return text + f"best model: none: {best_model.without_best(records)}\n"
     if (model := folder / captions.model_folder(record)).exists():
-        options = "" if record.beam_size == 1 else f" --beam-size {record.beam_size}"
-        options += "" if record.vocabulary_map else " --no-vocabulary-map"
+        options = "" if record.decoding.beam_size == 1 else f" --beam-size {record.decoding.beam_size}"
+        options += "" if record.decoding.vocabulary_map else " --no-vocabulary-map"
         about = f"{captions.configuration(record)}: {best_model.RULE}. {best_model.verdict(records, record)}"
         indent = " " * len("best model: ")
         text += f"best model: {model}\n"
