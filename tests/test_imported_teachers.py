@@ -15,24 +15,21 @@ from decode.engines.native import Native
 from distill.settings import Tokenization
 from distill.tokenization import MosesBPE, tokenizers
 from export import read_opennmt_tf, untrained
-from export.import_teacher import completed, import_native, import_teacher
+from export.import_teacher import Teacher, import_native, import_teacher
 from export.marian_parameters import CONFIG
 from formats import marian
-
-IMPORT = {"checkpoint": None, "ctranslate2": None, "converted": None}
-
 
 native = pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
 
 
 def given(kind):
     """The entry of a teacher whose model is one of the tests."""
-    return IMPORT | {kind: str(folders()["opennmt-tf" if kind == "checkpoint" else "float32"])}
+    return Teacher.of({kind: str(folders()["opennmt-tf" if kind == "checkpoint" else "float32"])})
 
 
 def converted(toolkit, options, environment=None):
     """The entry of a teacher of another toolkit."""
-    return IMPORT | {"converted": {"from": toolkit, "environment": environment, "options": options}}
+    return Teacher.of({"converted": {"from": toolkit, "environment": environment, "options": options}})
 
 
 def test_a_folder_without_a_model_is_an_error(tmp_path):
@@ -90,18 +87,18 @@ def test_a_teacher_is_imported_for_the_native_engine(kind, tmp_path):
 def test_a_run_that_ctranslate2_cannot_read_is_imported_for_the_native_engine(tmp_path):
     values = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 32, "embedding_units": 16}
     untrained.make(values, folders()["opennmt-tf"] / "vocabulary.txt", 1, run := tmp_path / "run")
-    import_native(IMPORT | {"checkpoint": str(run)}, None, tmp_path / "native-float32")
+    import_native(Teacher(checkpoint=str(run)), None, tmp_path / "native-float32")
     read_opennmt_tf.read(run).write("float32", tmp_path / "trained-here")
     weights = (tmp_path / name / Native.weights for name in ("native-float32", "trained-here"))
     assert len({path.read_bytes() for path in weights}) == 1
     with pytest.raises(UserError, match=f"{run}: .*; the native engine decodes more kinds of models"):
-        import_teacher(IMPORT | {"checkpoint": str(run)}, None, tmp_path / "int8")
+        import_teacher(Teacher(checkpoint=str(run)), None, tmp_path / "int8")
 
 
 def test_a_teacher_that_the_native_engine_cannot_decode_is_refused_with_a_remedy(tmp_path):
     output = tmp_path / "given/imported/native-int8"
     with pytest.raises(UserError) as refused:
-        import_native(IMPORT | {"ctranslate2": str(folders()["int8"])}, None, output)
+        import_native(Teacher(ctranslate2=str(folders()["int8"])), None, output)
     message = str(refused.value)
     assert message.startswith(f"{output}: ") and "is int8; convert a model with float32 weights" in message
     assert message.endswith("; CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}")
@@ -140,8 +137,8 @@ def test_a_model_of_marian_that_is_not_whole(size, options, message, tmp_path, m
 @pytest.mark.parametrize(
     "entry, message",
     [
-        ({"checkpoint": "."}, "no model_description.py here"),
-        ({"ctranslate2": "."}, "no CTranslate2 model here"),
+        (Teacher(checkpoint="."), "no model_description.py here"),
+        (Teacher(ctranslate2="."), "no CTranslate2 model here"),
         (converted("marian", {"model_path": "x.npz", "vocab_paths": ["a", "b"]}),
          r"ct2-marian-converter .*--model_path x.npz --vocab_paths a b: .*x.npz"),
         (converted("fairseq", {"model_path": "x", "data_dir": "y"}),
@@ -152,15 +149,17 @@ def test_a_model_of_marian_that_is_not_whole(size, options, message, tmp_path, m
 )  # fmt: skip
 def test_teachers_that_are_not_there(entry, message, tmp_path):
     with pytest.raises(UserError, match=message):
-        import_teacher(IMPORT | entry, tmp_path / "vocabulary", tmp_path / "int8")
+        import_teacher(entry, tmp_path / "vocabulary", tmp_path / "int8")
     assert not (tmp_path / "int8").exists()
 
 
-def test_an_entry_is_completed_or_from_nowhere():
-    assert completed({"ctranslate2": "x"}) == {"checkpoint": None, "ctranslate2": "x", "converted": None}
-    assert completed({"converted": {"from": "marian"}}) == converted("marian", {})
+def test_an_entry_may_lack_keys_but_is_from_somewhere():
+    assert Teacher.of({"ctranslate2": "x", "source": "en"}) == Teacher(ctranslate2="x")
+    assert Teacher.of({"converted": {"from": "marian"}}) == converted("marian", {})
     with pytest.raises(UserError, match="--teacher: needs checkpoint, ctranslate2 or converted"):
-        completed({})
+        Teacher.of({})
+    with pytest.raises(UserError, match=r"not an entry of `teachers` \(Expected .*, got `int` - at `\$.checkpoint`\)"):
+        Teacher.of({"checkpoint": 1})
 
 
 def test_the_converter_of_another_environment_is_called(tmp_path):
@@ -177,4 +176,4 @@ def test_a_run_with_its_own_tokenization_brings_its_vocabulary(tmp_path):
     run = tmp_path / "run"
     shutil.copytree(folders()["opennmt-tf"], run, ignore=shutil.ignore_patterns("vocabulary.txt"))
     with pytest.raises(UserError, match="no vocabulary"):
-        import_teacher(IMPORT | {"checkpoint": str(run)}, None, tmp_path / "int8")
+        import_teacher(Teacher(checkpoint=str(run)), None, tmp_path / "int8")

@@ -177,6 +177,8 @@ def read(path):
             keys += node.iter.elts
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
             keys.append(node.args[0])
+        elif isinstance(node, ast.keyword) and node.arg == "name":  # of a field, whose key is a word of Python
+            keys.append(node.value)
     return {node.value for node in keys if isinstance(node, ast.Constant)}
 
 

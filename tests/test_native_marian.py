@@ -11,7 +11,7 @@ from native import engine, outputs
 
 from common.errors import UserError
 from export import untrained_marian
-from export.import_teacher import import_native
+from export.import_teacher import Teacher, import_native
 from export.marian_parameters import CONFIG, Parameters
 from export.read_marian import read
 from formats import marian, native_model, opennmt_tf
@@ -109,7 +109,7 @@ def test_the_number_of_parameters_is_that_of_the_shape(model_of):
 
 def test_a_teacher_of_each_kind_is_imported(model, tmp_path):
     options = {"model_path": str(model), "vocab_paths": [str(model.with_name(marian.VOCABULARY))] * 2}
-    teacher = {"checkpoint": None, "converted": {"from": "marian", "environment": None, "options": options}}
+    teacher = Teacher.of({"converted": {"from": "marian", "options": options}})
     import_native(teacher, None, tmp_path / "native-int8")
     weights = [folder / native_model.NAME for folder in (model.parent / "int8", tmp_path / "native-int8")]
     assert len({path.read_bytes() for path in weights}) == 1

@@ -10,16 +10,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import ctranslate2
+from msgspec import Struct, field
 
 from common.command_line import json_value
 from common.errors import UserError, command
-from common.files import atomic_path, read_json, write_json
+from common.files import atomic_path, read_json, typed, write_json
 from decode.engines.native import Native
 from export import read_ctranslate2, read_marian, read_opennmt_tf
 from export.float_model import FloatModel
@@ -28,47 +29,63 @@ from formats import native_model, opennmt_tf
 from formats.conversion import Converter
 from formats.ctranslate2_model import ENVIRONMENTS
 
+Options = dict[str, Any]  # of a command line, by name: a value, a list, or a switch
+
 FOR_NATIVE = Native.folder("")  # before the type in the name of a folder
 USE_NATIVE = "the native engine decodes more kinds of models, distillation: {engine: native}"
 USE_CTRANSLATE2 = "CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}"
 
 
-def completed(teacher: dict[str, Any]) -> dict[str, Any]:
-    """An entry of ``teachers`` with the keys that were left out. Raises UserError for one that is from nowhere."""
-    entry: dict[str, Any] = {"checkpoint": None, "ctranslate2": None, "converted": None} | teacher
-    if not any(entry[key] for key in ("checkpoint", "ctranslate2", "converted")):
-        raise UserError("--teacher: needs checkpoint, ctranslate2 or converted")
-    if entry["converted"]:
-        entry["converted"] = {"environment": None, "options": {}} | entry["converted"]
-    return entry
+class Converted(Struct):
+    """A model of another toolkit, from its name in CTranslate2's converters, with the options of its converter."""
+
+    toolkit: str = field(name="from")
+    environment: str | None = None
+    options: Options = {}
 
 
-def import_native(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
+class Teacher(Struct):
+    """The part of an entry of ``teachers`` that says where its model is from: one of the three."""
+
+    checkpoint: str | None = None
+    ctranslate2: str | None = None
+    converted: Converted | None = None
+
+    @classmethod
+    def of(cls, entry: object) -> Self:
+        """Raises UserError for a wrong entry, and for one that is from nowhere."""
+        teacher = typed(entry, cls, "--teacher: not an entry of `teachers`")
+        if not (teacher.checkpoint or teacher.ctranslate2 or teacher.converted):
+            raise UserError("--teacher: needs checkpoint, ctranslate2 or converted")
+        return teacher
+
+
+def import_native(teacher: Teacher, vocabulary: Path | None, output: Path) -> None:
     """Write ``output``, a folder named native-TYPE. Raises UserError as import_teacher, and for what native lacks."""
     kind = native_model.kind(output)
     with atomic_path(output) as part:
         _float_model(teacher, vocabulary, output).write(kind, part)
 
 
-def _float_model(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> FloatModel:
-    if teacher["checkpoint"]:
-        with _with_vocabulary(Path(teacher["checkpoint"]), vocabulary) as run:
+def _float_model(teacher: Teacher, vocabulary: Path | None, output: Path) -> FloatModel:
+    if teacher.checkpoint:
+        with _with_vocabulary(Path(teacher.checkpoint), vocabulary) as run:
             return read_opennmt_tf.read(run)
-    if (converted := teacher["converted"]) and converted["from"] == "marian":
-        return _read_marian(**converted["options"])
+    if teacher.converted and teacher.converted.toolkit == "marian":
+        return _read_marian(teacher.converted.options)
     return _through_ctranslate2(teacher, output)
 
 
-def _read_marian(model_path: str | None = None, vocab_paths: Sequence[str] = (), **others: Any) -> FloatModel:
+def _read_marian(options: Options) -> FloatModel:
     """The model of two files, by the names of the options of CTranslate2's converter, which reads fewer models."""
-    if others or model_path is None or len(vocab_paths) != 2:
+    if options.keys() != {"model_path", "vocab_paths"} or len(options["vocab_paths"]) != 2:
         raise UserError("converted.options of a model of Marian's: needs model_path and two vocab_paths, no others")
-    parameters = Parameters(Path(model_path))
-    source, target = (read_pieces(Path(path), side, parameters) for side, path in enumerate(vocab_paths))
+    parameters = Parameters(Path(options["model_path"]))
+    source, target = (read_pieces(Path(path), side, parameters) for side, path in enumerate(options["vocab_paths"]))
     return read_marian.read(parameters, source, target)
 
 
-def _through_ctranslate2(teacher: dict[str, Any], output: Path) -> FloatModel:
+def _through_ctranslate2(teacher: Teacher, output: Path) -> FloatModel:
     with tempfile.TemporaryDirectory() as folder:
         exact = Path(folder) / "float32"
         import_teacher(teacher, None, exact)
@@ -78,19 +95,19 @@ def _through_ctranslate2(teacher: dict[str, Any], output: Path) -> FloatModel:
             raise UserError(f"{output}: {str(error).removeprefix(f'{exact}: ')}; {USE_CTRANSLATE2}") from None
 
 
-def import_teacher(teacher: dict[str, Any], vocabulary: Path | None, output: Path) -> None:
+def import_teacher(teacher: Teacher, vocabulary: Path | None, output: Path) -> None:
     """Write ``output``, a folder of CTranslate2 named after its type. ``teacher`` is its entry in the configuration.
 
     Raises UserError for a model that is missing or that its converter refuses.
     """
     compute_type = output.name
     with atomic_path(output) as part:
-        if teacher["checkpoint"]:
-            _convert_checkpoint(Path(teacher["checkpoint"]), vocabulary, part, compute_type)
-        elif teacher["ctranslate2"]:
-            _copy_ctranslate2(Path(teacher["ctranslate2"]), part)
-        else:
-            _run_converter(teacher["converted"], part, compute_type)
+        if teacher.checkpoint:
+            _convert_checkpoint(Path(teacher.checkpoint), vocabulary, part, compute_type)
+        elif teacher.ctranslate2:
+            _copy_ctranslate2(Path(teacher.ctranslate2), part)
+        elif teacher.converted:
+            _run_converter(teacher.converted, part, compute_type)
 
 
 def _convert_checkpoint(run: Path, vocabulary: Path | None, output: Path, compute_type: str) -> None:
@@ -128,26 +145,26 @@ def _copy_ctranslate2(model: Path, output: Path) -> None:
     shutil.copytree(model, output)
 
 
-def _run_converter(converted: dict[str, Any], output: Path, compute_type: str) -> None:
+def _run_converter(converted: Converted, output: Path, compute_type: str) -> None:
     """Run a converter of CTranslate2. ``converted``: its toolkit, the Python environment and the options."""
-    name = f"ct2-{converted['from']}-converter"
-    environment = converted["environment"]
+    name = f"ct2-{converted.toolkit}-converter"
+    environment = converted.environment
     program = Path(environment, "bin", name) if environment else Path(sys.executable).with_name(name)
     if not program.exists():
         raise UserError(f"{program}: no converter here; the environment needs the package ctranslate2")
-    arguments = ["--output_dir", str(output), "--quantization", compute_type, *_as_arguments(converted["options"])]
+    arguments = ["--output_dir", str(output), "--quantization", compute_type, *_as_arguments(converted.options)]
     process = subprocess.run([str(program), *arguments], capture_output=True, text=True)
     if process.returncode:
         reason = (process.stderr.strip().splitlines() or ["no message"])[-1]
         raise UserError(f"{' '.join([name, *arguments])}: {reason}{_environment_advice(converted)}")
-    if converted["from"] == "transformers":
+    if converted.toolkit == "transformers":
         # Transformers' tokenizers append </s> to a source, this project's do not; other converters of CTranslate2 set
         # this option themselves.
         config = output / "config.json"
         write_json(config, {**read_json(config), "add_source_eos": True})
 
 
-def _as_arguments(options: dict[str, Any]) -> list[str]:
+def _as_arguments(options: Options) -> list[str]:
     """Options of a command line: True is a flag alone, False no flag, a list several values."""
     arguments = []
     for option, value in options.items():
@@ -157,12 +174,12 @@ def _as_arguments(options: dict[str, Any]) -> list[str]:
     return arguments
 
 
-def _environment_advice(converted: dict[str, Any]) -> str:
+def _environment_advice(converted: Converted) -> str:
     """How to install a toolkit that is not installed with the project."""
-    if converted["environment"] or converted["from"] not in ENVIRONMENTS:
+    if converted.environment or converted.toolkit not in ENVIRONMENTS:
         return ""
-    commands = ENVIRONMENTS[converted["from"]].format("models/environment")
-    missing = f"{converted['from']} is not installed with this project"
+    commands = ENVIRONMENTS[converted.toolkit].format("models/environment")
+    missing = f"{converted.toolkit} is not installed with this project"
     return f"; {missing}: make it an environment with `{commands}` and name that in converted.environment"
 
 
@@ -173,7 +190,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="folder to write, named TYPE or native-TYPE")
     args = parser.parse_args()
     write = import_native if args.output.name.startswith(FOR_NATIVE) else import_teacher
-    write(completed(args.teacher), args.vocabulary, args.output)
+    write(Teacher.of(args.teacher), args.vocabulary, args.output)
 
 
 if __name__ == "__main__":
