@@ -59,8 +59,8 @@ def write(
         parts = [folder / f"{start}{records.SUFFIX}" for start in range(0, total, RECORDS)]
         done = sum(part.exists() for part in parts)  # they are made in order
         rest = islice(items, done * RECORDS, None)
-        stream = (record for _ in parts[done:] for record in made([*islice(rest, RECORDS)]))
-        stream = progress(stream, what, total - min(done * RECORDS, total), "sentence")
+        making = (record for _ in parts[done:] for record in made([*islice(rest, RECORDS)]))
+        stream = progress(making, what, total - min(done * RECORDS, total), "sentence")
         for number, part in enumerate(parts[done:], done + 1):
             records.write(part, islice(stream, RECORDS))
             if part != parts[-1]:

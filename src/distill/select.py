@@ -22,9 +22,11 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from math import exp, fsum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from sacrebleu.metrics import BLEU
+from numpy.typing import NDArray
+from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.helpers import extract_all_word_ngrams
 
 from common.errors import UserError, command
@@ -74,7 +76,7 @@ def sentence_bleu(texts: list[str], tokenizer: Tokenizer) -> list[list[float]]:
     ]
 
 
-def _matches(ngrams: list[dict[tuple[str, ...], int]]) -> np.ndarray:
+def _matches(ngrams: list[dict[tuple[str, ...], int]]) -> NDArray[Any]:
     """How many n-grams of each order two texts share: int64 (texts, texts, ORDER)."""
     columns = {ngram: column for column, ngram in enumerate(dict.fromkeys(ngram for text in ngrams for ngram in text))}
     counts = np.zeros((len(ngrams), len(columns)), np.float32)
@@ -146,7 +148,7 @@ class Selection:
         self.kept += 1
         return source, hypothesis.text, f"{hypothesis.score:.4f}"
 
-    def counts(self, targets: str) -> dict:
+    def counts(self, targets: str) -> dict[str, object]:
         """What was selected and dropped, for JSON; ``targets`` is one of TARGETS."""
         counts = {
             "lines_in": self.translated + self.empty,

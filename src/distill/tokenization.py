@@ -29,10 +29,11 @@ class SentencePiece:
             raise UserError(f"{path}: no SentencePiece model: {error}") from error
 
     def encode(self, line: str) -> list[str]:
-        return self._processor.encode(line, out_type=str)
+        pieces: list[str] = self._processor.encode(line, out_type=str)
+        return pieces
 
     def decode(self, pieces: list[str]) -> str:
-        return self._processor.decode(pieces)
+        return str(self._processor.decode(pieces))
 
 
 class MosesBPE:
@@ -43,11 +44,12 @@ class MosesBPE:
         self._bpe = BPE(merges(Path(codes)))
 
     def encode(self, line: str) -> list[str]:
-        return self._bpe.segment_tokens(self._tokenizer.tokenize(line, aggressive_dash_splits=True))
+        pieces: list[str] = self._bpe.segment_tokens(self._tokenizer.tokenize(line, aggressive_dash_splits=True))
+        return pieces
 
     def decode(self, pieces: list[str]) -> str:
         words = f"{' '.join(pieces)} ".replace("@@ ", "").split()
-        return self._detokenizer.detokenize(words)
+        return str(self._detokenizer.detokenize(words))
 
 
 def merges(path: Path) -> TextIO:
@@ -66,8 +68,8 @@ def merges(path: Path) -> TextIO:
 
 def files(tokenization: Tokenization | None) -> list[Path]:
     """The files that a teacher's own tokenization reads."""
-    values = filter(None, [tokenization.sentencepiece, tokenization.bpe] if tokenization else [])
-    return [Path(path) for value in values for path in (value if isinstance(value, list) else [value])]
+    values = [tokenization.sentencepiece, tokenization.bpe] if tokenization else []
+    return [Path(path) for value in values if value for path in (value if isinstance(value, list) else [value])]
 
 
 def tokenizers(tokenization: Tokenization | None, study_model: Path | None, languages: list[str]) -> list[Tokenizer]:
@@ -78,9 +80,9 @@ def tokenizers(tokenization: Tokenization | None, study_model: Path | None, lang
     """
     if tokenization and tokenization.bpe:
         return [MosesBPE(tokenization.bpe, language) for language in languages]
-    models = (tokenization and tokenization.sentencepiece) or study_model
+    models: str | Path | list[str] | None = (tokenization and tokenization.sentencepiece) or study_model
     if models is None:
         raise UserError("a model without a tokenization of its own needs the SentencePiece model of the study")
     if not isinstance(models, list):
-        models = [models] * 2
+        models = [str(models)] * 2
     return [SentencePiece(path) for path in models]

@@ -89,10 +89,10 @@ class Eflomal:
     @staticmethod
     def train(pairs: Iterator[Pair], folder: Path) -> None:
         eflomal = _eflomal()
-        pairs = list(pairs)
-        sides = ([_words(pieces) for pieces in side] for side in zip(*pairs, strict=True))
+        some = list(pairs)
+        sides = ([_words(pieces) for pieces in side] for side in zip(*some, strict=True))
         with open(folder / "priors", "w", encoding="utf-8") as priors:
-            eflomal.write_priors(priors, *eflomal.calculate_priors(*sides, *_sample_links(pairs, None)))
+            eflomal.write_priors(priors, *eflomal.calculate_priors(*sides, *_sample_links(some, None)))
 
 
 Aligner = FastAlign | Eflomal

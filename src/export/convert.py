@@ -39,7 +39,8 @@ def converter(model: Path) -> Callable[..., object]:
     from formats import opennmt_tf
     from formats.conversion import Converter
 
-    return Converter(opennmt_tf.load_checkpoint(model)).convert
+    convert: Callable[..., object] = Converter(opennmt_tf.load_checkpoint(model)).convert
+    return convert
 
 
 def requantise(model: Path, output: Path, quantization: str) -> None:

@@ -12,9 +12,10 @@ import argparse
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.command_line import json_value
 from common.errors import UserError, command
@@ -59,7 +60,7 @@ def restrict(table: PhraseTable, sources: Sequence[Pieces]) -> PhraseTable:
     return table._replace(phrases=_rows(table.phrases, keys), links=_rows(table.links, keys))
 
 
-def _rows(counts: Counts, keys: np.ndarray) -> Counts:
+def _rows(counts: Counts, keys: NDArray[Any]) -> Counts:
     """The counts of some n-grams: ``keys``, uint64 (n,), ascending, with target piece 0."""
     starts, ends = np.searchsorted(counts.keys, keys), np.searchsorted(counts.keys, keys | PIECE, "right")
     rows = np.concatenate([np.arange(0), *map(np.arange, starts, ends)]).astype(np.int64)
@@ -117,12 +118,13 @@ def pick(maps: list[MapCoverage], coverage: float) -> MapCoverage:
 def compare(table: PhraseTable, sentences: list[Sentence], grid: list[Knobs]) -> list[MapCoverage]:
     """One row for each map of the grid: its name, knobs, size and coverage."""
     small = restrict(table, [sentence.source for sentence in sentences])
-    return [
+    rows: list[Any] = [
         {"map": knobs.name, **knobs._asdict()}
         | map_size(table, knobs)
         | map_coverage(build_in_memory(small, knobs), sentences)
         for knobs in progress(grid, "covering", total=len(grid), unit="map")
     ]
+    return rows
 
 
 def main() -> None:

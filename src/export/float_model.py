@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError
 from decode.engines import ENGINES, refusal
@@ -13,11 +14,11 @@ from decode.engines.native import Native
 from formats import native_model
 from formats.native_model import pad_inputs, pad_outputs
 
-Product = tuple[np.ndarray, np.ndarray]  # weights [outputs, inputs], bias [outputs]
-Norm = tuple[np.ndarray, np.ndarray]  # scale and bias of a layer normalisation, [units]
+Product = tuple[NDArray[Any], NDArray[Any]]  # weights [outputs, inputs], bias [outputs]
+Norm = tuple[NDArray[Any], NDArray[Any]]  # scale and bias of a layer normalisation, [units]
 
 # Products and vectors by the engine's names, and metadata of the native file.
-Layers = tuple[dict[str, Product], dict[str, np.ndarray], dict[str, object]]
+Layers = tuple[dict[str, Product], dict[str, NDArray[Any]], dict[str, object]]
 
 UNSCALED = {"source_factor": 1.0, "target_factor": 1.0}  # metadata of a model that does not scale its embeddings
 
@@ -35,9 +36,9 @@ class FloatModel:
     origin: Path
     metadata: dict[str, object]
     products: dict[str, Product]
-    vectors: dict[str, np.ndarray]
-    embeddings: dict[str, tuple[str, np.ndarray]]
-    output_bias: np.ndarray
+    vectors: dict[str, NDArray[Any]]
+    embeddings: dict[str, tuple[str, NDArray[Any]]]
+    output_bias: NDArray[Any]
     vocabulary: native_model.Vocabulary
 
     def __post_init__(self) -> None:
@@ -48,7 +49,7 @@ class FloatModel:
                 raise UserError(f"{self.origin}: its {side} embeddings have {sizes}; a file is damaged")
         self.metadata |= {"source_pieces": len(pieces["source"]), "target_pieces": len(pieces["target"])}
 
-    def tensors(self, kind: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    def tensors(self, kind: str) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
         """The tensors in a type, and metadata that name those of the embeddings; tied ones share a name."""
         tensors = {name: value.astype(np.float32) for name, value in self.vectors.items()}
         for name, (weights, bias) in self.products.items():
@@ -81,7 +82,7 @@ class LayerWeights:
 
     def __init__(self) -> None:
         self.products: dict[str, Product] = {}
-        self.vectors: dict[str, np.ndarray] = {}
+        self.vectors: dict[str, NDArray[Any]] = {}
         self.history: dict[str, object] = {}
 
     def attention(

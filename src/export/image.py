@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO
 
 from tabulate import tabulate
 
@@ -92,16 +92,22 @@ def build(folder: Path, output: Path, base: str | None = None) -> list[Layer]:
 def layers(archive: Path) -> list[Layer]:
     """The layers of the only image of an OCI archive, the base first (github.com/opencontainers/image-spec)."""
 
-    def blob(digest: str) -> str:
-        return f"blobs/{digest.replace(':', '/')}"
-
     with tarfile.open(archive) as outer:
-        index = json.load(outer.extractfile("index.json"))
-        manifest = json.load(outer.extractfile(blob(index["manifests"][0]["digest"])))
-        return [_layer(outer.extractfile(blob(entry["digest"])), entry["size"]) for entry in manifest["layers"]]
+
+        def member(name: str) -> IO[bytes]:
+            if file := outer.extractfile(name):
+                return file
+            raise UserError(f"{archive}: {name} is no file")
+
+        def blob(digest: str) -> IO[bytes]:
+            return member(f"blobs/{digest.replace(':', '/')}")
+
+        index = json.load(member("index.json"))
+        manifest = json.load(blob(index["manifests"][0]["digest"]))
+        return [_layer(blob(entry["digest"]), entry["size"]) for entry in manifest["layers"]]
 
 
-def _layer(file: Any, packed: int) -> Layer:
+def _layer(file: IO[bytes], packed: int) -> Layer:
     with tarfile.open(fileobj=file, mode="r:*") as files:
         members = files.getmembers()
     names = {PurePosixPath("/", member.name).parts[1] for member in members if member.name.strip("./")}
@@ -122,7 +128,7 @@ def sizes(layers: list[Layer], of_base: int) -> str:
     counts = ((name, [layer.files for layer in some], [layer.packed for layer in some]) for name, some in rows)
     cells = [(name, *_bytes(files), *_bytes(packed)) for name, files, packed in counts]
     heads = ["layer", "bytes of files", "MB", "bytes in the archive", "MB"]
-    return tabulate(cells, heads, "pipe", colalign=("left",), disable_numparse=True) + "\n"
+    return f"{tabulate(cells, heads, 'pipe', colalign=('left',), disable_numparse=True)}\n"
 
 
 def _bytes(sizes: list[int]) -> tuple[str, str]:

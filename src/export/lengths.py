@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formats import opennmt_tf
 from formats.decoding import MAXIMUM_OUTPUT
@@ -50,9 +51,10 @@ def reserved_units(depth: int, longest: int) -> Units:
     return Units(clock, clock + 1, slowest)
 
 
-def sine(positions: np.ndarray, unit: int, depth: int) -> np.ndarray:
+def sine(positions: NDArray[Any], unit: int, depth: int) -> NDArray[Any]:
     """OpenNMT-tf's position encoding (Vaswani et al. 2017, section 3.5; all sines first) in one of its sines."""
-    return np.sin(positions * 10_000.0 ** (-unit / (depth // 2 - 1)))
+    waves: NDArray[Any] = np.sin(positions * 10_000.0 ** (-unit / (depth // 2 - 1)))
+    return waves
 
 
 def set_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[int]) -> None:
@@ -62,12 +64,12 @@ def set_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[
     MAXIMUM_OUTPUT as everywhere. Besides the weights of the reserved units, only those of one attention head and of
     </s> change.
     """
-    lengths = np.minimum(lengths, MAXIMUM_OUTPUT)
+    cut = np.minimum(lengths, MAXIMUM_OUTPUT)
     depth = model.encoder.num_units
-    units = reserved_units(depth, lengths.max())
+    units = reserved_units(depth, cut.max())
     _reserve(model, units)
     # The clock crosses zero between the steps of the last piece and of </s>; the first step has position 1.
-    clocks = sine(lengths + 0.5, units.clock, depth)
+    clocks = sine(cut + 0.5, units.clock, depth)
     means, rates = _encode(model, sources, units)
     slope = (means @ clocks) / (means @ means)
     _subtract_mean(model, units, slope)
@@ -103,7 +105,7 @@ def _look_back(wrapper: Any, units: Units) -> list[Any]:
     return [] if layer.ffn is None else [layer.ffn.outer]
 
 
-def _encode(model: Any, sources: Sequence[Sequence[int]], units: Units) -> tuple[np.ndarray, np.ndarray]:
+def _encode(model: Any, sources: Sequence[Sequence[int]], units: Units) -> tuple[NDArray[Any], NDArray[Any]]:
     """Run the encoder with the sine alone as content.
 
     Returns, float64 (sentences,), the mean of content less still of each sentence; and, float64 (pieces of all
@@ -139,8 +141,8 @@ def _subtract_mean(model: Any, units: Units, slope: float) -> None:
 
 
 def contents_of_pieces(
-    sources: Sequence[Sequence[int]], rates: np.ndarray, sums: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    sources: Sequence[Sequence[int]], rates: NDArray[Any], sums: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """What each piece must add, so that the sentences add up to these sums: ridge regression in its dual form.
 
     rates: by how much a sum grows if the piece adds 1, float64 (pieces of all sentences,); sums: float64 (sentences,).

@@ -1,9 +1,10 @@
 """The compiled loops of export.vocabulary_map: which target pieces each n-gram of the phrase table brings."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from export.sorted_counts import Counts
 
@@ -19,9 +20,9 @@ class Entries(NamedTuple):
     ngrams: uint64 (n,), 16 bits a source piece; offsets: int64 (n + 1,); targets: uint16, numbers of pieces.
     """
 
-    ngrams: np.ndarray
-    offsets: np.ndarray
-    targets: np.ndarray
+    ngrams: NDArray[Any]
+    offsets: NDArray[Any]
+    targets: NDArray[Any]
 
     def __len__(self) -> int:
         return len(self.ngrams)
@@ -40,7 +41,7 @@ class Entries(NamedTuple):
 
 
 def select(
-    part: Counts, always_on: np.ndarray, unigrams: Entries, bigrams: Entries, min_frequency: int, meanings: int
+    part: Counts, always_on: NDArray[Any], unigrams: Entries, bigrams: Entries, min_frequency: int, meanings: int
 ) -> Entries:
     """Select the entries of a part of the phrase table.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import yaml
 from ctranslate2.converters.marian import load_vocab
+from numpy.typing import NDArray
 
 from common.errors import UserError
 from decode.engines.marian import Marian
@@ -38,7 +39,7 @@ class Parameters:
     def __init__(self, path: Path):
         self.path = path
         try:
-            self.weights: dict[str, np.ndarray] = dict(np.load(path))
+            self.weights: dict[str, NDArray[Any]] = dict(np.load(path))
             self.config = Options(yaml.safe_load(self.weights.pop(CONFIG).tobytes().rstrip(b"\0")), path)
         except (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, yaml.YAMLError) as error:
             raise UserError(f"{path}: not a model.npz of Marian's, or damaged: {error}") from None
@@ -53,10 +54,10 @@ class Parameters:
 
     def rename(self, new: Callable[[str], str | None]) -> None:
         """Give all weights other names; those without one are left out."""
-        self.weights = {new(name): weight for name, weight in self.weights.items() if new(name)}
+        self.weights = {to: weight for name, weight in self.weights.items() if (to := new(name))}
         self._left = {*self.weights}
 
-    def take(self, name: str) -> np.ndarray:
+    def take(self, name: str) -> NDArray[Any]:
         """A matrix as it is stored, or a vector, which Marian stores as a matrix of one row."""
         if name not in self.weights:
             raise UserError(f"{self.path}: has no weights {name}; the native engine needs them")
@@ -74,7 +75,7 @@ class Parameters:
         products = [self.dense(f"{prefix}_W{name}", f"{prefix}_b{name}") for name in names]
         return np.concatenate([weights for weights, _ in products]), np.concatenate([bias for _, bias in products])
 
-    def embeddings(self, output: str) -> tuple[dict[str, tuple[str, np.ndarray]], np.ndarray]:
+    def embeddings(self, output: str) -> tuple[dict[str, tuple[str, NDArray[Any]]], NDArray[Any]]:
         """FloatModel.embeddings, and the output layer's bias. output: prefix of that layer's names."""
         own = {"source": "encoder_Wemb", "target": "decoder_Wemb"}
         names = {side: name if name in self else "Wemb" for side, name in own.items()}
@@ -112,7 +113,7 @@ def read_pieces(vocabulary: Path, side: int, parameters: Parameters) -> list[str
     Raises UserError for a file that is missing, damaged or not this model's.
     """
     try:
-        found = load_vocab(vocabulary)
+        found: list[str] = load_vocab(vocabulary)
     except (OSError, ValueError) as error:
         raise UserError(f"{vocabulary}: missing, or not a vocab.yml of Marian's: {error}") from None
     if len(found) != parameters.config["dim-vocabs"][side] or found[:2] != [marian.END, marian.UNKNOWN]:

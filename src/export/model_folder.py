@@ -54,7 +54,7 @@ def make(description: Description, weights: Path, sentencepiece: Path, candidate
         description = replace(description, sha256=model_folder.checksums(part))
         write_json(part / model_folder.DESCRIPTION, description)
         rows = "".join(f"| `{name}` | {what} |\n" for name, what in engine.files.items() if (part / name).exists())
-        values = {**asdict(description), "role_sentence": ROLES[description.role], "rows": rows}
+        values = {**asdict(description), "role_sentence": ROLES[str(description.role)], "rows": rows}
         write_text(part / model_folder.README, README.format(**values))
 
 

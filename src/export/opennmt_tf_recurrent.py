@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError
 from export.float_model import UNSCALED, Layers, Product, check_widths, dense, product
@@ -117,7 +118,8 @@ def conditional(model: Any, origin: Path) -> Layers:
             gated_unit(f"{side}.{number}", unit, products, vectors)
     products |= _attention(decoder)
     parts = np.concatenate([*map(weights, decoder.hidden)], axis=1)
-    products["hidden"] = parts, sum(np.asarray(layer.bias) for layer in decoder.hidden)
+    bias: Any = sum(np.asarray(layer.bias) for layer in decoder.hidden)
+    products["hidden"] = parts, bias
     return products, vectors, {
         "architecture": "conditional",
         "units": units,
@@ -133,7 +135,7 @@ def _attention(decoder: Any) -> dict[str, Product]:
     return {name: dense(layer) for name, layer in products.items()}
 
 
-def gated_unit(name: str, unit: Any, products: dict[str, Product], vectors: dict[str, np.ndarray]) -> None:
+def gated_unit(name: str, unit: Any, products: dict[str, Product], vectors: dict[str, NDArray[Any]]) -> None:
     """The engine adds the bias of the inputs' product outside the reset, that of the states' product inside."""
     bias = np.asarray(unit.bias)
     of_inputs, of_states = (0 * bias, bias) if unit.inside else (bias, 0 * bias)
@@ -144,7 +146,7 @@ def gated_unit(name: str, unit: Any, products: dict[str, Product], vectors: dict
         products[f"{name}.inputs"] = weights(unit.inputs), of_inputs
 
 
-def weights(layer: Any) -> np.ndarray:
+def weights(layer: Any) -> NDArray[Any]:
     return np.asarray(layer.kernel).T
 
 

@@ -26,7 +26,7 @@ from decode.engines.native import Native
 from export.model_folder import ROLES, checked
 from findings.best_model import RULE, best, verdict
 from findings.captions import configuration, search
-from findings.comparison import matching
+from findings.comparison import matching, number
 from formats import measurement, model_folder
 from formats.measurement import Measurement
 from formats.model_folder import Description
@@ -139,7 +139,7 @@ def card(
     }
     values = {
         "front": yaml.safe_dump(front, sort_keys=False, allow_unicode=True),
-        "role_sentence": ROLES[description.role],
+        "role_sentence": ROLES[str(description.role)],
         "name": folder.name,
         "sums": SUMS,
         "scores": _table([*map(_scores, own), *map(_scores, taught(measurements, teachers))]),
@@ -156,7 +156,7 @@ def card(
 
 
 def _table(rows: list[dict[str, str]]) -> str:
-    return tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True)
+    return str(tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True))
 
 
 def _scores(record: Measurement) -> dict[str, str]:
@@ -168,7 +168,7 @@ def _scores(record: Measurement) -> dict[str, str]:
         "BLEU": f"{record.scores.bleu:.2f}",
         "chrF": f"{record.scores.chrf:.2f}",
         "words/s": f"{record.words_per_second:,.0f}",
-        "memory, MB": f"{record.timing.peak_rss_bytes / 1e6:.0f}",
+        "memory, MB": f"{number(record, 'peak_rss_bytes') / 1e6:.0f}",
     }
 
 
@@ -177,7 +177,7 @@ def _corpus(corpus: Corpus) -> dict[str, str]:
     return {
         "corpus": corpus["name"],
         "used for": corpus["role"],
-        "licence": corpus["licence"],
+        "licence": str(corpus["licence"]),
         "address": " ".join(addresses) or "-",
     }
 

@@ -6,9 +6,10 @@ The command sums the folders that export.phrases wrote, one for each shard of th
 import argparse
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError, command
 from common.files import atomic_path
@@ -17,6 +18,8 @@ from export import sorted_counts
 from formats import opennmt_tf
 from formats.sentence import split_pieces
 
+TARGETS = "words.npz"
+
 
 class TargetCounts(NamedTuple):
     """Occurrences of each target piece, and those without a link; int64 (pieces + 1,).
@@ -24,10 +27,8 @@ class TargetCounts(NamedTuple):
     Index 0 counts everything outside the vocabulary.
     """
 
-    frequency: np.ndarray
-    unaligned: np.ndarray
-
-    FILE = "words.npz"
+    frequency: NDArray[Any]
+    unaligned: NDArray[Any]
 
     @classmethod
     def zeros(cls, pieces: int) -> "TargetCounts":
@@ -35,11 +36,11 @@ class TargetCounts(NamedTuple):
 
     @classmethod
     def load(cls, folder: Path) -> "TargetCounts":
-        with np.load(folder / cls.FILE) as arrays:
+        with np.load(folder / TARGETS) as arrays:
             return cls(**arrays)
 
     def save(self, folder: Path) -> None:
-        with open(folder / self.FILE, "wb") as file:
+        with open(folder / TARGETS, "wb") as file:
             np.savez(file, **self._asdict())
 
 
@@ -59,11 +60,11 @@ class PhraseTable(NamedTuple):
     @classmethod
     def load(cls, folder: Path) -> "PhraseTable":
         pieces = opennmt_tf.read_vocabulary(folder / "vocabulary.txt")
-        counts = (sorted_counts.Counts.load(folder / name) for name in ("phrases", "links"))
-        return cls(pieces, *counts, TargetCounts.load(folder))
+        phrases, links = (sorted_counts.Counts.load(folder / name) for name in ("phrases", "links"))
+        return cls(pieces, phrases, links, TargetCounts.load(folder))
 
 
-def frequencies(epoch: Path, pieces: list[str]) -> np.ndarray:
+def frequencies(epoch: Path, pieces: list[str]) -> NDArray[Any]:
     """Count the pieces of an epoch, a file with one tokenized sentence a line. Returns ``TargetCounts.frequency``."""
     occurrences: Counter[str] = Counter()
     with open(epoch, encoding="utf-8") as lines:

@@ -14,10 +14,11 @@ shards.
 
 import argparse
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError, command
 from common.files import atomic_path
@@ -41,9 +42,9 @@ class PieceIndex(NamedTuple):
     power of two,), piece numbers, 0 where a slot is empty.
     """
 
-    text: np.ndarray
-    offsets: np.ndarray
-    slots: np.ndarray
+    text: NDArray[Any]
+    offsets: NDArray[Any]
+    slots: NDArray[Any]
 
 
 class Spans(NamedTuple):
@@ -52,8 +53,8 @@ class Spans(NamedTuple):
     int64 (MAX_LENGTH,); first > last for a position without a link.
     """
 
-    first: np.ndarray
-    last: np.ndarray
+    first: NDArray[Any]
+    last: NDArray[Any]
 
 
 def piece_index(pieces: list[str]) -> PieceIndex:

@@ -7,24 +7,27 @@ bits with one scale a matrix, 1024 / max |W|, so that products fit into 32 bits.
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError, command
 from common.files import read_json, write_json
 from formats import ctranslate2_model
 
 
-def restored(arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
+def restored(arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
     """A weight in float32, divided by its scale, if it has one: a scale for each row or one for all of it."""
     scale = arrays.get(f"{name}_scale")
-    weight = arrays[name].astype(np.float32)
+    weight: NDArray[Any] = arrays[name].astype(np.float32)
     if scale is None:
         return weight
-    return weight / (scale.reshape(-1, *[1] * (weight.ndim - 1)) if scale.ndim else scale)
+    divided: NDArray[Any] = weight / (scale.reshape(-1, *[1] * (weight.ndim - 1)) if scale.ndim else scale)
+    return divided
 
 
-def errors(exact: dict[str, np.ndarray], rounded: dict[str, np.ndarray]) -> dict[str, float]:
+def errors(exact: dict[str, NDArray[Any]], rounded: dict[str, NDArray[Any]]) -> dict[str, float]:
     """Relative error of each matrix by its name, and of all together as ``all``.
 
     Raises UserError for the weights of two models.

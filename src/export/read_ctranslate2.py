@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError
 from common.files import read_json
@@ -43,7 +44,7 @@ class Weights:
         """The name under which a variable is stored: layers may share weights."""
         return self.aliases.get(name, name)
 
-    def take(self, name: str) -> np.ndarray:
+    def take(self, name: str) -> NDArray[Any]:
         stored = self.name(name)
         if stored not in self.variables:
             raise UserError(f"{self.folder}: has no variable {name}; the native engine needs it")
@@ -107,7 +108,7 @@ def read(folder: Path) -> FloatModel:
 
 def _activation(weights: Weights) -> int:
     """RELU or SWISH. Raises UserError for another, and for sides that differ."""
-    encoder, decoder = (weights.attribute(f"{side}/activation", RELU) for side in ("encoder", "decoder"))
+    encoder, decoder = (int(weights.attribute(f"{side}/activation", RELU)) for side in ("encoder", "decoder"))
     for activation in (encoder, decoder):
         if activation not in (RELU, SWISH):
             raise UserError(f"{weights.folder}: the native engine has no activation {activation}, only relu and swish")
@@ -116,7 +117,7 @@ def _activation(weights: Weights) -> int:
     return encoder
 
 
-def _embeddings(weights: Weights) -> tuple[dict[str, tuple[str, np.ndarray]], np.ndarray]:
+def _embeddings(weights: Weights) -> tuple[dict[str, tuple[str, NDArray[Any]]], NDArray[Any]]:
     """FloatModel.embeddings, and the bias of the output layer, zeros if it has none."""
     first = "encoder/embeddings_0" if "encoder/embeddings_0/weight" in weights else "encoder/embeddings"
     names = {"source": first, "target": "decoder/embeddings", "output": "decoder/projection"}
@@ -184,11 +185,11 @@ def _factor(weights: Weights, side: str, units: int) -> float:
     return float(np.sqrt(np.float32(units))) if scale else 1.0  # a switch
 
 
-def _positions(weights: Weights) -> np.ndarray | None:
+def _positions(weights: Weights) -> NDArray[Any] | None:
     """The position encodings in a model's file, as Marian's models have them; OpenNMT-tf's have none."""
     names = [f"{side}/position_encodings/encodings" for side in ("encoder", "decoder")]
     source, target = (weights.take(name) if name in weights else None for name in names)
-    if (source is None) != (target is None) or (source is not None and not np.array_equal(source, target)):
+    if not (source is target if source is None or target is None else np.array_equal(source, target)):
         raise UserError(f"{weights.folder}: the positions of its two sides differ")
     return source
 

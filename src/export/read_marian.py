@@ -6,8 +6,11 @@ nematus``).
 """
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError
 from export.float_model import UNSCALED, FloatModel, LayerWeights, Norm, Product
@@ -19,7 +22,7 @@ CELLS = ("gru", "gru-nematus")  # they differ only in layer normalisation
 PARTS = "Ux?|Wx?|bx?"  # of a cell
 
 # Nematus' names and Marian's, the first that fits; a transition's number is one more in Marian's decoder.
-NAMES = (
+NAMES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (rf"encoder(_r)?_({PARTS})", r"encoder_bi\1_\2"),
     (rf"encoder(_r)?_({PARTS})_drt_(\d+)", lambda m: f"encoder_bi{m[1] or ''}_cell{int(m[3]) + 1}_{m[2]}"),
     (rf"decoder_({PARTS})", r"decoder_cell1_\1"),
@@ -95,7 +98,7 @@ class RecurrentLayers:
     def __init__(self, parameters: Parameters):
         self._take = parameters
         self.products: dict[str, Product] = {}
-        self.vectors: dict[str, np.ndarray] = {}
+        self.vectors: dict[str, NDArray[Any]] = {}
         for direction, old in (("forward", "encoder_bi"), ("backward", "encoder_bi_r")):
             for cell in range(parameters.config["enc-cell-depth"]):
                 name = f"{old}_cell{cell + 1}" if cell else old
@@ -125,10 +128,10 @@ class RecurrentLayers:
         else:
             self.vectors[f"{new}.constant"] = of_inputs
 
-    def _matrix(self, old: str, name: str) -> np.ndarray:
+    def _matrix(self, old: str, name: str) -> NDArray[Any]:
         return self._in_order(self._take.take(f"{old}_{name}").T, self._take.take(f"{old}_{name}x").T)
 
-    def _in_order(self, gates: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+    def _in_order(self, gates: NDArray[Any], fresh: NDArray[Any]) -> NDArray[Any]:
         """From Marian's order of gates, reset and update, to the engine's: update, reset, candidate."""
         reset, kept = np.split(gates, 2)
         return np.concatenate([kept, reset, fresh])
@@ -173,19 +176,20 @@ def _transformer(parameters: Parameters, source: list[str], target: list[str]) -
     return FloatModel(parameters.path, metadata, layers.products, layers.vectors, embeddings, bias, pieces)
 
 
-def lengthened(table: np.ndarray) -> np.ndarray:
+def lengthened(table: NDArray[Any]) -> NDArray[Any]:
     """Learned positions, float32 [at least POSITIONS, units]: in Marian the last one serves all later positions."""
     return np.pad(table, ((0, max(0, POSITIONS - len(table))), (0, 0)), mode="edge")
 
 
-def positions(units: int) -> np.ndarray:
+def positions(units: int) -> NDArray[Any]:
     """Marian's position encodings, float32 [POSITIONS, units]: sines, then cosines.
 
     The wave lengths grow to 10,000 in units / 2 - 1 steps; CTranslate2's converter assumes units / 2 steps.
     """
     rates = 10_000.0 ** -(np.arange(units // 2) / (units // 2 - 1))
     angles = np.arange(POSITIONS)[:, None] * rates
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+    waves: NDArray[Any] = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+    return waves.astype(np.float32)
 
 
 def _check_transformer(parameters: Parameters) -> None:
@@ -270,5 +274,6 @@ class TransformerLayers(LayerWeights):
         old = f"{layer}_rnn"
         self.history = {"decoder": "ssru"}
         kept, fresh = self._take.dense(f"{old}_Wf", f"{old}_bf"), self._take.dense(f"{old}_W")
-        self.products[f"{new}.gates"] = tuple(map(np.concatenate, zip(kept, fresh, strict=True)))
+        weight, bias = map(np.concatenate, zip(kept, fresh, strict=True))
+        self.products[f"{new}.gates"] = weight, bias
         self.norm(f"{new}.norm", self._norm(f"{old}_ffn"))

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError
 from export.lengths import STEEP, contents_of_pieces, put, score_end
@@ -72,17 +73,17 @@ def _cell(wrapper: Any) -> Any:
     return getattr(wrapper, "cell", wrapper)  # OpenNMT-tf wraps cells where there is dropout
 
 
-def _starts(kind: str, lengths: np.ndarray) -> np.ndarray:
+def _starts(kind: str, lengths: NDArray[Any]) -> NDArray[Any]:
     """Where the clocks begin, so that they cross zero between the steps of the last piece and of </s>."""
     steps = lengths + 0.5
     return -RISE * steps if kind == "lstm" else 1 - _kept() ** -steps
 
 
 def _kept() -> float:
-    return 1 / (1 + np.exp(-KEEP))
+    return float(1 / (1 + np.exp(-KEEP)))
 
 
-def _contents(kind: str, sources: Sequence[Sequence[int]], sums: np.ndarray) -> dict[int, float]:
+def _contents(kind: str, sources: Sequence[Sequence[int]], sums: NDArray[Any]) -> dict[int, float]:
     """What each piece adds, so that the states behind the sources are these sums."""
     left = np.concatenate([np.arange(len(source))[::-1] for source in sources])  # pieces that follow
     weights = np.ones(len(left)) if kind == "lstm" else (1 - _kept()) * _kept() ** left
@@ -149,7 +150,7 @@ def set_attending_lengths(model: Any, sources: Sequence[Sequence[int]], lengths:
     score_end(model.decoder.output_layer, {CLOCK: STEEP})
 
 
-def _rates(sources: Sequence[Sequence[int]], kept: float) -> np.ndarray:
+def _rates(sources: Sequence[Sequence[int]], kept: float) -> NDArray[Any]:
     """What a content of 1 adds to the means of both directions' states, for each piece.
 
     The state behind the piece has (1 - kept) of it, and kept of that behind each further piece: a geometric series.
@@ -158,7 +159,7 @@ def _rates(sources: Sequence[Sequence[int]], kept: float) -> np.ndarray:
     return np.concatenate([(2 - kept**read - kept ** read[::-1]) / len(read) for read in positions])
 
 
-def _write_attending_contents(inputter: Any, numbers: np.ndarray, contents: np.ndarray) -> None:
+def _write_attending_contents(inputter: Any, numbers: NDArray[Any], contents: NDArray[Any]) -> None:
     """Let the candidates' tanh be these contents. Pieces of no source add the mean."""
     stored = np.arctanh(contents) / LOUD
     put(inputter.embedding, (slice(None), CONTENT), stored.mean())

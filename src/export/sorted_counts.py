@@ -7,10 +7,11 @@ is bounded whatever the number of keys and of segments.
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 SEGMENT_KEYS = 1 << 23  # keys in the buffer: 64 MiB, and as much to sort them
 BLOCK_KEYS = 1 << 22  # keys of all segments in memory while merging: 64 MiB with counts, and as much for their sum
@@ -21,8 +22,8 @@ FILES = {"keys": ("keys.u64", np.uint64), "counts": ("counts.i64", np.int64)}
 class Counts(NamedTuple):
     """keys: uint64 (n,), ascending, each once; counts: int64 (n,), how often each key was seen."""
 
-    keys: np.ndarray
-    counts: np.ndarray
+    keys: NDArray[Any]
+    counts: NDArray[Any]
 
     @classmethod
     def load(cls, segment: Path) -> "Counts":
@@ -70,7 +71,7 @@ class SegmentWriter:
         self.used = 0
 
 
-def counted(keys: np.ndarray) -> Counts:
+def counted(keys: NDArray[Any]) -> Counts:
     """Count sorted keys, uint64 (n,)."""
     starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]]) if len(keys) else np.empty(0, np.int64)
     return Counts(keys[starts], np.diff(np.r_[starts, len(keys)]))
@@ -101,7 +102,7 @@ def _sum(summands: list[Counts]) -> Counts:
     return summands[0]
 
 
-def _mapped(path: Path, dtype: type) -> np.ndarray:
+def _mapped(path: Path, dtype: type) -> NDArray[Any]:
     return np.memmap(path, dtype, "r") if path.stat().st_size else np.empty(0, dtype)  # an empty file cannot be mapped
 
 

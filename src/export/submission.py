@@ -68,7 +68,7 @@ def _with_libraries(part: Path, hardware: str) -> None:
     for name in LIBRARIES + GPU_LIBRARIES * (hardware == "gpu"):
         _copy_installed(name, part / "libraries")
     for module in (cpu, sentence):
-        shutil.copy(module.__file__, part)
+        shutil.copy(str(module.__file__), part)
 
 
 def _copy_installed(name: str, to: Path) -> None:

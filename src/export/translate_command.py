@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from common.errors import UserError
-from common.files import atomic_path
+from common.files import StrPath, atomic_path
 from common.folder_lock import lock
 from formats import decoding
 
@@ -61,7 +61,7 @@ def _fetch(output: Path) -> None:
             shutil.copytree(next(path for path in Path(scratch).iterdir() if path.is_dir()), part)
 
 
-def _run(command: list, advice: str) -> None:
+def _run(command: list[StrPath], advice: str) -> None:
     """Run one step of the build. Raises UserError with the end of what it printed."""
     programs = str(Path(sys.executable).parent)  # cmake and ninja of the environment
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}

@@ -91,7 +91,8 @@ def shape_values(text: str) -> shape.Values:
     if not text.startswith("{"):
         raise UserError(f"--shape {text}: no such name; there are {', '.join(registry)}")
     try:
-        return json.loads(text)
+        values: shape.Values = json.loads(text)
+        return values
     except json.JSONDecodeError as error:
         raise UserError(f"--shape: not valid JSON: {error}") from None
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import ctranslate2
 import numpy as np
+from numpy.typing import NDArray
 
 from common.command_line import json_value
 from common.errors import UserError, command
@@ -151,7 +152,7 @@ def build(table: PhraseTable, knobs: Knobs) -> Iterator[tuple[int, Entries]]:
         end = np.searchsorted(counts.keys, np.uint64((1 << 16 * (length + 1)) - 1), "right")
         blocks = []
         for part in _parts(counts, int(start), int(end)):
-            block = select(part, mask, *shorter, knobs.min_frequency, knobs.meanings)
+            block = select(part, mask, shorter[0], shorter[1], knobs.min_frequency, knobs.meanings)
             yield length, block
             if length < knobs.max_ngram:
                 blocks.append(block)
@@ -165,7 +166,7 @@ def always_on(table: PhraseTable, knobs: Knobs) -> list[int]:
     return sorted({*unaligned, *_most_frequent(table.targets.frequency, knobs.most_frequent)})
 
 
-def _most_frequent(counts: np.ndarray, size: int) -> list[int]:
+def _most_frequent(counts: NDArray[Any], size: int) -> list[int]:
     """The ``size`` piece numbers with the highest counts above 0; ties go to the lower one, and 0 is no piece."""
     order = np.argsort(-counts[1:], kind="stable")[:size] + 1
     return [int(number) for number in order if counts[number]]

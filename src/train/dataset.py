@@ -11,7 +11,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from train.schedule import SHUFFLE_BUFFER
+from train.schedule import SHUFFLE_BUFFER, Entry
 
 # Features and labels. Each maps names to tensors with a sentence per row; `length`, int32 (rows,), counts pieces.
 Batch = tuple[dict[str, Any], dict[str, Any]]
@@ -67,13 +67,15 @@ def merged(group: list[Batch]) -> Batch:
     """Concatenate the rows of batches; tensors are padded to the largest of their name."""
     import tensorflow as tf
 
-    def concatenated(*tensors: Any) -> Any:
+    def concatenated(*found: Any) -> Any:
+        tensors = [*found]
         sizes = [max(sizes) for sizes in zip(*(tensor.shape[1:] for tensor in tensors), strict=True)]
         for axis, size in enumerate(sizes, 1):
             tensors = [_padded(tf, tensor, axis, size) for tensor in tensors]
         return tf.concat(tensors, axis=0)
 
-    return tf.nest.map_structure(concatenated, *group)
+    whole: Batch = tf.nest.map_structure(concatenated, *group)
+    return whole
 
 
 def _padded(tf: Any, tensor: Any, axis: int, size: int) -> Any:
@@ -92,7 +94,7 @@ def shuffle_buffer(pairs: int) -> int:
     return SHUFFLE_BUFFER if pairs <= SHUFFLE_BUFFER else ceil(pairs / ceil(pairs / SHUFFLE_BUFFER))
 
 
-def dataset(model: Any, training: dict[str, Any], source: Path, target: Path, pairs: int) -> MergedTail:
+def dataset(model: Any, training: Entry, source: Path, target: Path, pairs: int) -> MergedTail:
     """The batches of one pass through an epoch of ``pairs`` pairs.
 
     model: an initialized OpenNMT-tf model. training: an entry of the configuration. source, target: pieces, a sentence

@@ -12,6 +12,7 @@ and the checkpoints; a killed training continues from the last one, and one of o
 import argparse
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from formats.shape import Conditional, Transformer, shape
 CHECKPOINT_UPDATES = 500  # updates between checkpoints: the most that a killed training loses
 AVERAGE = ["--transformer-decoder-autoreg", "average-attention"]
 NO_LAYER = ["--transformer-aan-depth", 1]  # no feed-forward layer after the average
-DECODERS = {
+DECODERS: dict[str, Sequence[object]] = {
     "self-attention": [],
     "averaging": AVERAGE,
     "averaging-gated": [*AVERAGE, *NO_LAYER],
@@ -37,6 +38,7 @@ DECODERS = {
 
 def structure(asked: Transformer | Conditional) -> list[object]:
     """Marian's options for a shape."""
+    options: list[object]
     if isinstance(asked, Transformer):
         options = ["--type", "transformer", "--enc-depth", asked.encoder_layers]
         options += ["--dec-depth", asked.decoder_layers, "--dim-emb", asked.units]

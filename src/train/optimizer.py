@@ -8,9 +8,12 @@ the correct piece, the sum of all logits, and the normalizer of the softmax, whi
 from typing import Any
 
 from formats.decoding import MAXIMUM_OUTPUT
+from train.schedule import Entry
+
+Parameters = dict[str, Any]  # OpenNMT-tf's ``params``
 
 
-def opennmt_parameters(training: dict[str, Any], steps: int) -> dict[str, Any]:
+def opennmt_parameters(training: Entry, steps: int) -> Parameters:
     """OpenNMT-tf's ``params`` for a training of ``steps`` updates in all.
 
     ``learning_rate`` of the configuration is the peak, reached after the warm-up. For ``inverse_sqrt`` (Vaswani et al.

@@ -15,9 +15,11 @@ from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common import gpu_lease
 from common.errors import UserError
+from train.optimizer import Parameters
 from train.trainer import resumable_trainer
 
 UPDATES = 3
@@ -65,9 +67,10 @@ class Replicas:
         devices = [f"{kind}:{number}" for number in range(count)]
         self._strategy = tf.distribute.MirroredStrategy(devices) if count > 1 else None
 
-    def scope(self) -> AbstractContextManager:
+    def scope(self) -> AbstractContextManager[Any]:
         """Create the variables of model and optimizer in this context."""
-        return self._strategy.scope() if self._strategy else nullcontext()
+        scope: AbstractContextManager[Any] = self._strategy.scope() if self._strategy else nullcontext()
+        return scope
 
     def trainer(self) -> type:
         """``resumable_trainer`` for this number of copies."""
@@ -79,15 +82,17 @@ def mirrored_trainer(strategy: Any) -> type:
     import opennmt
     import tensorflow as tf
 
-    mirrored = opennmt.training.MirroredStrategyTrainer
+    resumable: Any = resumable_trainer()
+    mirrored: Any = opennmt.training.MirroredStrategyTrainer
 
-    class Trainer(resumable_trainer(), mirrored):
+    class Trainer(resumable, mirrored):
         def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
             super(mirrored, self).__init__(model, optimizer, checkpoint=checkpoint)  # skip its own: another strategy
             self._strategy, self._optimizer = strategy, optimizer  # the optimizer as in resumable_trainer
 
-        def scope(self) -> AbstractContextManager:
-            return strategy.scope()
+        def scope(self) -> AbstractContextManager[Any]:
+            scope: AbstractContextManager[Any] = strategy.scope()
+            return scope
 
         def _finalize_dataset(self, batches: Any) -> "ReplicaBatches":
             empty = tf.data.Dataset.from_generator(lambda: iter(()), output_signature=batches.element_spec)
@@ -121,7 +126,7 @@ class FirstBatches:
 
 
 def check_replicas(
-    build: Callable[[dict[str, Any]], Any], start: list[np.ndarray], replicas: Replicas, batches: Any, autograph: bool
+    build: Callable[[Parameters], Any], start: list[NDArray[Any]], replicas: Replicas, batches: Any, autograph: bool
 ) -> None:
     """Raises UserError unless ``replicas`` change weights as a single device does.
 
@@ -142,9 +147,9 @@ def check_replicas(
 
 
 def changes(
-    build: Callable[[dict[str, Any]], Any], start: list[np.ndarray], replicas: Replicas, batches: Any, accumulate: int,
+    build: Callable[[Parameters], Any], start: list[NDArray[Any]], replicas: Replicas, batches: Any, accumulate: int,
     autograph: bool,
-) -> np.ndarray:  # fmt: skip
+) -> NDArray[Any]:  # fmt: skip
     """How UPDATES updates, each of ``accumulate`` batches per device, change all weights: float64, in one row."""
     with replicas.scope():
         model = build(PARAMETERS)

@@ -13,12 +13,13 @@ import argparse
 import math
 import resource
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError, command
 from common.files import write_json
@@ -37,7 +38,7 @@ class Stream(NamedTuple):
     size: int
     share: int
 
-    def slots(self, numbers: np.ndarray, seed: int, epoch: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def slots(self, numbers: NDArray[Any], seed: int, epoch: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Yield the pairs that the epoch takes, and their slots in the share, for each cycle of the stream it touches.
 
         numbers: pairs of the corpus, int64 (rows,). Yields indices into ``numbers`` and slots, both int64 (taken,).
@@ -50,10 +51,10 @@ class Stream(NamedTuple):
             yield rows, positions[rows] - start
 
 
-Draw = tuple[Batch, np.ndarray, np.ndarray]  # records, int64 rows of those that are drawn, their int64 slots
+Draw = tuple[Batch, NDArray[Any], NDArray[Any]]  # records, int64 rows of those that are drawn, their int64 slots
 
 
-def shares(pairs: int, weights: list[float]) -> list[int]:
+def shares(pairs: int, weights: Sequence[float]) -> list[int]:
     """Split ``pairs`` into whole numbers in proportion to the weights (method of largest remainders)."""
     exact = [pairs * weight / sum(weights) for weight in weights]
     parts = [math.floor(share) for share in exact]
@@ -122,9 +123,9 @@ def draw(
     pairs: size of the epoch, by default of all corpora together. weights: one per corpus, by default its size.
     """
     sizes = [records.count(path) for path in corpora]
-    weights = weights or sizes
+    weighted: Sequence[float] = weights or sizes
     total = sum(sizes) if pairs is None else pairs
-    streams = [Stream(*row) for row in zip(corpora, sizes, shares(total, weights), strict=True)]
+    streams = [Stream(*row) for row in zip(corpora, sizes, shares(total, weighted), strict=True)]
     folder = output.with_name(f".{output.name}.buckets")
     shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
     folder.mkdir(parents=True)
@@ -142,7 +143,7 @@ def draw(
             "share": round(stream.share / total, 6),
             "passes": round(epoch * stream.share / stream.size, 3),  # through the corpus, at the end of this epoch
         }
-        for stream, weight in zip(streams, weights, strict=True)
+        for stream, weight in zip(streams, weighted, strict=True)
     ]
     epoch_info = {"lines": lines, "sha256": checksum, "seed": seed, "epoch": epoch}
     write_json(records.info(output), epoch_info | {"corpora": mixture})
@@ -165,7 +166,7 @@ def _check(corpora: list[Path], weights: list[float] | None, pairs: int | None, 
     firsts = [next(records.read(path), None) for path in corpora]
     if None in firsts:
         raise UserError(f"{corpora[firsts.index(None)]}: there is nothing to draw from an empty corpus")
-    if len({len(record) for record in firsts}) > 1:
+    if len({len(record) for record in firsts if record}) > 1:
         raise UserError(f"pairs and monolingual text do not mix: {' '.join(map(str, corpora))}")
 
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from common.files import read_json, write_json
 
+Entry = dict[str, Any]  # of a training: `training` in src/study/config.schema.yaml
+
 SHUFFLE_BUFFER = 500_000  # sentences; epochs are shuffled on disk, this makes passes differ
 
 
@@ -34,7 +36,7 @@ class Phase(NamedTuple):
         return self.accumulate * self.replicas
 
 
-def phases(training: dict[str, Any], epoch_batches: Callable[[], int]) -> list[Phase]:
+def phases(training: Entry, epoch_batches: Callable[[], int]) -> list[Phase]:
     """The phases of a ``training`` entry of the configuration: its own, then those under ``then``.
 
     epoch_batches: counts the batches of an epoch; called only for phases given in epochs, which make at least one
@@ -42,10 +44,11 @@ def phases(training: dict[str, Any], epoch_batches: Callable[[], int]) -> list[P
     """
     replicas = training["gpus"]
 
-    def steps(phase: dict[str, Any]) -> int:
+    def steps(phase: Entry) -> int:
         if phase["steps"] is not None:
-            return phase["steps"]
-        return max(round(phase["epochs"] * epoch_batches() / (phase["accumulate"] * replicas)), 1)
+            return int(phase["steps"])
+        batches: float = phase["epochs"] * epoch_batches() / (phase["accumulate"] * replicas)
+        return max(round(batches), 1)
 
     return [
         Phase(
@@ -59,9 +62,10 @@ def phases(training: dict[str, Any], epoch_batches: Callable[[], int]) -> list[P
     ]
 
 
-def kept_checkpoints(training: dict[str, Any]) -> int:
+def kept_checkpoints(training: Entry) -> int:
     """How many checkpoints to keep: as many as the largest average needs."""
-    return max(training["average_last"], *training["averages"], 1)
+    counts: list[int] = [training["average_last"], *training["averages"], 1]
+    return max(counts)
 
 
 class Journal:

@@ -29,7 +29,7 @@ def resumable_trainer() -> type:
             # Undo loss scaling, which OpenNMT-tf adds for bfloat16, too, and whose state is in no checkpoint.
             self._optimizer = optimizer
 
-        def scope(self) -> AbstractContextManager:
+        def scope(self) -> AbstractContextManager[Any]:
             """Create variables in this context; replicas have the scope of a strategy."""
             return nullcontext()
 
@@ -100,7 +100,8 @@ class TimeLeft(logging.Filter):
         self._updates_left = updates_left
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if str(record.msg).startswith("Step = %d ; steps/s") and record.args[1]:
-            step, rate = record.args[:2]
+        values: Any = record.args
+        if str(record.msg).startswith("Step = %d ; steps/s") and values[1]:
+            step, rate = values[:2]
             record.msg += f" ; {self._updates_left(step) / rate / 60:.1f} minutes left"
         return True

@@ -13,9 +13,9 @@ from formats import learning, records
 from formats.shape import Custom, shape
 from train import optimizer
 from train.dataset import MergedTail, dataset
-from train.optimizer import opennmt_parameters
+from train.optimizer import Parameters, opennmt_parameters
 from train.replicas import Replicas, check_replicas, use_devices
-from train.schedule import Journal, Passes, kept_checkpoints, phases
+from train.schedule import Entry, Journal, Passes, kept_checkpoints, phases
 from train.trainer import TimeLeft
 from train.validation import Validation, converts, decoder
 
@@ -133,7 +133,7 @@ class Training:
         """Compare the replicas with a single device, on copies of the model. Raises UserError if they differ."""
         import opennmt
 
-        def copy(parameters: dict[str, Any]) -> Any:
+        def copy(parameters: Parameters) -> Any:
             model = opennmt.load_model(self._checkpoint.model_dir)
             constant = opennmt_parameters(self._settings["training"] | {"decay": "constant"}, 0)
             model.initialize(self._vocabulary, params=constant | parameters)
@@ -182,9 +182,11 @@ class Training:
 
     def _epoch_batches(self) -> int:
         """The batches of the first pass, counted if the journal does not have them yet."""
-        if self._journal.epoch_batches() is None:
-            self._journal.finish_pass(0, sum(1 for _ in self._batches(0)))
-        return self._journal.epoch_batches()
+        if (known := self._journal.epoch_batches()) is not None:
+            return known
+        counted = sum(1 for _ in self._batches(0))
+        self._journal.finish_pass(0, counted)
+        return counted
 
     def _position(self) -> tuple[int, int]:
         return self._journal.position(self._journal.batches(self.step, self.schedule))
@@ -200,7 +202,7 @@ class Training:
         return [learning.Phase(end, phase.batches) for end, phase in ends]
 
 
-def prepare_tensorflow(training: dict[str, Any], threads: int, seed: int) -> None:
+def prepare_tensorflow(training: Entry, threads: int, seed: int) -> None:
     """Set devices, precision, threads, log level and seeds of this process.
 
     Raises UserError without the GPUs, or if TensorFlow does not compute in this precision.

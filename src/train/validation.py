@@ -58,7 +58,7 @@ class Validation:
     def bleu(self) -> float:
         """BLEU with the current weights, 0 to 100, rounded to two decimals."""
         outputs = [self._processor.decode(pieces) for pieces in self._decode()]
-        return round(self._metric.corpus_score(outputs, [self._references]).score, 2)
+        return round(float(self._metric.corpus_score(outputs, [self._references]).score), 2)
 
     def __call__(self, step: int) -> None:
         self.last_evaluated_step = step
