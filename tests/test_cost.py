@@ -20,17 +20,17 @@ def test_core_seconds_and_usd():
     """Twenty seconds on two of four cores, for 10,000 words."""
     price = MACHINE | {"usd_per_hour": 0.36, "cores": 4}
     record = cost(20.0, 2, 10_000, price, XEON)
-    assert record["core_seconds_per_million_words"] == pytest.approx(4000)
-    assert record["usd_per_million_words"] == pytest.approx(4000 * 0.36 / 3600 / 4)
+    assert record.core_seconds_per_million_words == pytest.approx(4000)
+    assert record.usd_per_million_words == pytest.approx(4000 * 0.36 / 3600 / 4)
     for part in ("AWS m7i.large", "us-east-1", price["date"], price["address"], "0.36 USD an hour for 4 virtual cores"):
-        assert part in record["price"]
+        assert part in record.price
 
 
 @given(st.floats(0.01, 1e5), st.integers(1, 64), st.integers(1, 10**7))
 def test_a_core_more_costs_a_core_more_and_usd_are_in_proportion(seconds, cores, words):
     one, many = (cost(seconds, number, words, MACHINE, XEON) for number in (1, cores))
     for name in ("core_seconds_per_million_words", "usd_per_million_words"):
-        assert many[name] == pytest.approx(cores * one[name])
+        assert getattr(many, name) == pytest.approx(cores * getattr(one, name))
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_a_core_more_costs_a_core_more_and_usd_are_in_proportion(seconds, cores,
 )
 def test_no_usd_without_the_price_of_that_kind_of_machine(price, cpu, why):
     record = cost(20.0, 1, 10_000, price, cpu)
-    assert record["usd_per_million_words"] is None and record["price"] == why
-    assert record["core_seconds_per_million_words"] == pytest.approx(2000)
+    assert record.usd_per_million_words is None and record.price == why
+    assert record.core_seconds_per_million_words == pytest.approx(2000)
 
 
 def test_a_plan_of_machines():

@@ -12,7 +12,7 @@ import math
 from argparse import ArgumentTypeError
 from functools import cache
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 
 from common.files import read_yaml
 
@@ -66,18 +66,23 @@ def source(price: Price) -> str:
     return f"{price['usd_per_hour']:g} USD an hour for {price['cores']} virtual cores, {price['provider']} {where}"
 
 
-def cost(seconds: float, cores: int, words: int, price: Price | None, cpu: str) -> dict[str, Any]:
-    """The fields of a measurement record; its ``price`` is the source of the USD, or the reason why they are None.
+class Cost(NamedTuple):
+    """Fields of a measurement. price: the source of the USD, or the reason why they are None."""
 
-    price: of the study's machine; not used if that has another CPU.
-    """
+    core_seconds_per_million_words: float
+    usd_per_million_words: float | None
+    price: str
+
+
+def cost(seconds: float, cores: int, words: int, price: Price | None, cpu: str) -> Cost:
+    """price: of the study's machine; not used if that has another CPU."""
     core_seconds = seconds * cores * 1e6 / words
     usd, about = None, NO_PRICE
     if price and fits(price, cpu):
         usd, about = usd_per_million_words(core_seconds, price), source(price)
     elif price:
         about = f"none, as {price['instance']} has {' or '.join(price['cpus'])}, and this CPU is {cpu}"
-    return {"core_seconds_per_million_words": core_seconds, "usd_per_million_words": usd, "price": about}
+    return Cost(core_seconds, usd, about)
 
 
 def usd_per_million_words(core_seconds: float, price: Price) -> float:

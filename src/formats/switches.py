@@ -5,7 +5,7 @@ names that a Search, a Configuration and a record are ``without``, a record's fi
 the native engine (engine/model/switches.h has the same name).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 NATIVE = frozenset({"native"})
@@ -140,10 +140,3 @@ def values(switched: Any) -> dict[str, bool | int]:
 def changed(switched: Any) -> dict[str, bool | int]:
     """As ``values``, without defaults."""
     return {name: value for name, value in values(switched).items() if value != SWITCHES[name].default}
-
-
-def folded(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of which each flag is one, as in JSON, with ``without`` instead of the flags."""
-    names = fields.keys() & set(flags())
-    without = frozenset(name for name in names if not fields[name]) | fields.get("without", frozenset())
-    return {name: value for name, value in fields.items() if name not in names} | {"without": without}

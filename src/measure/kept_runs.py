@@ -152,9 +152,9 @@ def record(
         ),
         test_set=test_set,
         timing=timed,
-        conditions=replace(measured, price=spent["price"], forced_isa=one.forced_isa),
-        core_seconds_per_million_words=spent["core_seconds_per_million_words"],
-        usd_per_million_words=spent["usd_per_million_words"],
+        conditions=replace(measured, price=spent.price, forced_isa=one.forced_isa),
+        core_seconds_per_million_words=spent.core_seconds_per_million_words,
+        usd_per_million_words=spent.usd_per_million_words,
         speed_only=description.role == UNTRAINED,
         noisy=(timed.others or 0.0) > shared.noise,
     )
