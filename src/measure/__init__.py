@@ -18,7 +18,7 @@ Timing:
 - ``configuration``: how a model folder is decoded, and the conditions that all share
 - ``protocol``: time configurations in turn and make their records
 - ``kept_runs``: runs of configurations, each a process of its own, kept and reused; records from runs
-- ``task``: what such a process does, the JSON that it is started with
+- ``task``: what such a process does, the JSON that it is started with, and that it writes
 - ``run``: such a process: load a model folder, decode test sets
 - ``code_fingerprint``: the code that a run executed; the run is reused while it is unchanged
 - ``in_process``: calls timed in this process

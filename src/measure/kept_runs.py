@@ -51,6 +51,14 @@ def others(run: Run) -> float:
     return next(iter(run.test_sets.values())).others or 0.0
 
 
+def read(path: Path) -> Kept | None:
+    """A kept run; None for none, and for one of a version that wrote others."""
+    try:
+        return msgspec.convert(read_json(path), Kept)
+    except (FileNotFoundError, msgspec.ValidationError):
+        return None
+
+
 def timing(runs: Sequence[Kept], test_set: str, source_tokens_moses: int | None = None) -> Timing:
     """Medians and spreads of times and rates, and the largest peak memory.
 
@@ -193,10 +201,9 @@ class Runs:
             "load_average": machine.load_average(),
             "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        if path.exists() and (found := read_json(path)).get("key") == before["key"]:
-            kept = typed(found, Kept, f"{path}: not a run of measure.run; delete it")
-            if self._holds(configuration, number, kept):
-                return kept
+        kept = read(path)
+        if kept and kept.key == before["key"] and self._holds(configuration, number, kept):
+            return kept
         if number == 1:
             task = replace(task, translations=self._conditions.translations / configuration.name)
         environment = inherited() | configuration.environment
