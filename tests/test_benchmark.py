@@ -445,10 +445,11 @@ def test_a_task_is_read_as_it_was_written(tmp_path):
     task = Task(Decoding(Path("m"), 4, True, **names), [("t", Path("t.tsv.zst"))], Path("run.json"), Path("x"))
     command = task.command(tmp_path / "task.json")
     assert Task.read(Path(command[-1])) == task
-    write_json(tmp_path / "task.json", task.document() | {"decoding": {"model": "m"}})
+    write_json(tmp_path / "task.json", task.document() | {"decoding": {"model": "m", "cores": 0}})
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert done.stderr.endswith("not a task of measure.run ('cores'); measure.task describes it\n")
+    problem = "(Expected `array`, got `int` - at `$.decoding.cores`)"
+    assert done.stderr.endswith(f"not a task of measure.run {problem}; measure.task describes it\n")
 
 
 def test_test_sets_have_names(tmp_path):

@@ -1,11 +1,11 @@
 """What one run of a measurement decodes, and how: the JSON that measure.run is started with, and that it writes."""
 
 import sys
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
-from msgspec import Struct
+import msgspec
 
 from common.errors import UserError
 from common.files import read_json, write_json
@@ -63,10 +63,8 @@ class Task:
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
-        decoding = {name: _plain(value) for name, value in asdict(self.decoding).items()}
-        test_sets = [[name, str(path)] for name, path in self.test_sets]
-        named = {"output": str(self.output), "translations": _plain(self.translations)}
-        return {"decoding": decoding, "test_sets": test_sets, **named}
+        document: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str, order="deterministic")
+        return document
 
     def command(self, path: Path) -> list[str]:
         """Write the document to a file, and return the command that does the task."""
@@ -77,18 +75,12 @@ class Task:
     def read(cls, path: Path) -> Self:
         """Raises UserError for another file."""
         try:
-            document = read_json(path)
-            decoding = document["decoding"]
-            typed = {"model": Path(decoding["model"]), "cores": tuple(decoding["cores"])}
-            typed |= {"without": frozenset(decoding["without"])}
-            test_sets = [(name, Path(records)) for name, records in document["test_sets"]]
-            translations = document["translations"] and Path(document["translations"])
-            return cls(Decoding(**decoding | typed), test_sets, Path(document["output"]), translations)
-        except (KeyError, TypeError, ValueError) as error:
+            return msgspec.convert(read_json(path), cls, dec_hook=lambda _, text: Path(text))
+        except msgspec.ValidationError as error:
             raise UserError(f"{path}: not a task of measure.run ({error}); measure.task describes it") from None
 
 
-class Decoded(Struct, kw_only=True):
+class Decoded(msgspec.Struct, kw_only=True):
     """One test set of a run. reference_tokens, candidates: of measure.run.about."""
 
     text_seconds: float
@@ -107,7 +99,7 @@ class Decoded(Struct, kw_only=True):
     candidates: int | float | None = None
 
 
-class Run(Struct, kw_only=True):
+class Run(msgspec.Struct, kw_only=True):
     """What measure.run writes."""
 
     engine_version: str | None
@@ -121,10 +113,3 @@ class Run(Struct, kw_only=True):
     peak_rss_bytes: int
     code: dict[str, str | None] = {}  # checksums of measure.code_fingerprint
     test_sets: dict[str, Decoded]
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
-    if isinstance(value, frozenset | tuple):
-        return sorted(value) if isinstance(value, frozenset) else [*value]
-    return str(value) if isinstance(value, Path) else value
