@@ -23,7 +23,7 @@ class GatedUnit(tf.keras.layers.Layer):
 
     def __init__(self, units: int, entered: bool, inside: bool):
         super().__init__()
-        self.inputs = Dense(3 * units, use_bias=False) if entered else None
+        self.inputs: Any = Dense(3 * units, use_bias=False) if entered else None
         self.states = Dense(3 * units, use_bias=False)
         self.inside = inside
         self._units = units

@@ -32,7 +32,8 @@ def embedder(units: int, shared: bool) -> opennmt.inputters.WordEmbedder:
 def sharing(shared: bool) -> int:
     """OpenNMT-tf's level of sharing: one matrix for both sides and the softmax, or three."""
     level = opennmt.models.EmbeddingsSharingLevel
-    return level.ALL if shared else level.NONE
+    chosen: int = level.ALL if shared else level.NONE
+    return chosen
 
 
 def embedders(units: int, shared: bool) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Averaging(tf.keras.layers.Layer):
         super().__init__()
         self.ffn = FeedForwardNetwork(units, units, dropout=dropout, activation=tf.nn.swish) if deep else None
         self.input_gate = Dense(units, activation=tf.sigmoid) if gated else None
-        self.mean_gate = Dense(units, activation=tf.sigmoid) if gated else None
+        self.mean_gate: Any = Dense(units, activation=tf.sigmoid) if gated else None
         self._units = units
 
     def initial_state(self, batch: int | tf.Tensor, dtype: tf.DType) -> State:
@@ -129,14 +129,14 @@ class HistoryDecoder(SelfAttentionDecoder):
             layer.self_attention = TransformerLayerWrapper(own, dropout)
             self.layers.append(layer)
 
-    def _get_initial_state(self, batch_size: Any, dtype: tf.DType, initial_state: Any = None) -> list[dict[str, Any]]:
-        states = super()._get_initial_state(batch_size, dtype, initial_state)
+    def _get_initial_state(self, batch_size: Any, dtype: tf.DType, initial_state: Any = None) -> list[Any]:
+        states: list[Any] = super()._get_initial_state(batch_size, dtype, initial_state)
         for layer, state in zip(self.layers, states, strict=True):
             state["self_kv"] = layer.self_attention.layer.initial_state(batch_size, dtype)
         return states
 
-    def _get_state_reorder_flags(self) -> list[dict[str, Any]]:
-        flags = super()._get_state_reorder_flags()
+    def _get_state_reorder_flags(self) -> list[Any]:
+        flags: list[Any] = super()._get_state_reorder_flags()
         for layer, flag in zip(self.layers, flags, strict=True):
             flag["self_kv"] = tuple(True for _ in layer.self_attention.layer.initial_state(1, tf.float32))
         return flags
