@@ -19,6 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from common import machine
 from common.command_line import pick, positive
 from common.errors import UserError, command
@@ -83,6 +85,7 @@ def measured(
     from train import dataset
     from train import optimizer as cross_entropy
     from train.optimizer import opennmt_parameters
+    from train.settings import Training
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -91,16 +94,17 @@ def measured(
     dataset.LENGTH_BUCKET = options.get("bucket", dataset.LENGTH_BUCKET)
     if options.get("loss", True):
         cross_entropy.install_cross_entropy()
+    training = msgspec.convert(settings, Training)
     vocabulary = str(study / "vocabulary/vocabulary.txt")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "model_description.py").write_text(shape(values).model_description(settings["dropout"]))
         model = opennmt.load_model(folder)
-        parameters = opennmt_parameters(settings, 1000)
+        parameters = opennmt_parameters(training, 1000)
         model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary}, params=parameters)
     optimizer = model.get_optimizer()
     model.create_variables(optimizer=optimizer)
     files = (study / f"training/original.1.{side}" for side in ("source", "target"))
-    made = dataset.dataset(model, settings, *files, 100_000)
+    made = dataset.dataset(model, training, *files, 100_000)
     batches = list(islice(made, WARM_UP + options["count"]))
     trainer = opennmt.training.Trainer(model, optimizer)
     trainer._training_stats = opennmt.training.TrainingStats(model, optimizer)

@@ -9,7 +9,7 @@ import cpus
 import numpy as np
 import pytest
 import tensorflow as tf
-from training_settings import TOKENS, TRAINING, VALUES, entry, model
+from training_settings import TOKENS, VALUES, entry, model, phase, typed
 
 from common import cpu
 from common.errors import UserError
@@ -19,6 +19,7 @@ from train import sample, vocabulary
 from train.dataset import dataset, groups, longest, rows, shuffle_buffer
 from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
+from train.settings import Settings
 from train.train import definition, run_folder
 from train.trainer import until_divergence
 from train.training import check_precision, compute_in, start_from
@@ -32,7 +33,7 @@ SENTENCES = {"batch_tokens": None, "batch_sentences": 16, "max_length": 150}
 def test_the_learning_rate_peaks_after_the_warm_up(decay):
     from opennmt.schedules.lr_schedules import make_learning_rate_schedule
 
-    params = opennmt_parameters({**TRAINING, "decay": decay}, 100)
+    params = opennmt_parameters(typed({"decay": decay}), 100)
     schedule = make_learning_rate_schedule(params["learning_rate"], params["decay_type"], params["decay_params"])
     rates = [float(schedule(step)) for step in range(1, 101)]
     assert max(rates) == pytest.approx(0.002, rel=0.11)  # OpenNMT-tf's cosine starts at step 0, not after the warm-up
@@ -68,13 +69,13 @@ def test_a_training_is_defined_by_the_bytes_that_it_reads(tmp_path):
     (tmp_path / "start").mkdir()
     files = [tmp_path / name for name in ("epoch", "vocabulary", "start/ckpt-1")]
     basic = {"epochs": None, "precision": "float32", "average_last": 2, "averages": [1]}
-    folders, settings = [], TRAINING | entry(steps=10) | basic
+    folders, asked = [], Settings("x", "student", VALUES, typed(entry(steps=10, every=9) | basic))
     for changed in (None, *files):
         for path in files:
             path.write_text("changed" if path == changed else path.name)
-        defined = definition(VALUES, settings, 1, files[:2], tmp_path / "start")
+        defined = definition(asked, files[:2], tmp_path / "start")
         folders.append(run_folder(tmp_path, defined))
-    folders.append(run_folder(tmp_path, definition(VALUES, settings, 1, files[:2], None)))
+    folders.append(run_folder(tmp_path, definition(asked, files[:2], None)))
     assert len(set(folders)) == 5
 
 
@@ -122,7 +123,7 @@ def test_what_the_trainer_sees_has_the_weights(tmp_path):
 
     def one_pass(number):
         files = [tmp_path / f"{number % 2 + 1}.{name}" for name in ("source", "target")]
-        return dataset(made, TOKENS | {"batch_tokens": 60}, *files, 120)
+        return dataset(made, typed(TOKENS | {"batch_tokens": 60}), *files, 120)
 
     journal = Journal(tmp_path / "journal.json")
     seen, of_a, share = 0, 0, 5 / 7
@@ -149,7 +150,7 @@ def test_undersized_batches_at_the_end_of_an_epoch_are_merged(settings, full, tm
     pairs = [" ".join(f"w{generator.randrange(400)}" for _ in range(1 + min(n % 23, n % 97))) for n in range(400)]
     (tmp_path / "text").write_text("".join(f"{pair}\n" for pair in pairs))
     made = model(tmp_path, [f"w{n}" for n in range(400)])
-    one_pass = dataset(made, settings, tmp_path / "text", tmp_path / "text", 400)
+    one_pass = dataset(made, typed(settings), tmp_path / "text", tmp_path / "text", 400)
 
     batches = [*one_pass]
     for source, target in batches:
@@ -180,12 +181,12 @@ def test_epochs_are_read_in_turn(passes, times):
 
 
 def test_phases_in_steps_and_in_epochs():
-    then = [entry(epochs=2, accumulate=16, every=5), entry(steps=7)]
-    schedule = phases(entry(steps=100, then=then, every=50), lambda: 160)
+    then = [phase(epochs=2, accumulate=16, every=5), phase(steps=7)]
+    schedule = phases(typed(entry(steps=100, then=then, every=50)), lambda: 160)
     assert schedule == [Phase(100, 1, 50, 50), Phase(20, 16, 5, 5), Phase(7, 1, 50, 50)]
-    assert phases(entry(epochs=0.001, every=9), lambda: 10) == [Phase(1, 1, 9, 9)]
+    assert phases(typed(entry(epochs=0.001, every=9)), lambda: 10) == [Phase(1, 1, 9, 9)]
     # Four replicas read four times as much in a step, so an epoch has a quarter of the steps
-    together = phases(entry(steps=100, then=then[:1], every=50, gpus=4), lambda: 160)
+    together = phases(typed(entry(steps=100, then=then[:1], every=50, gpus=4)), lambda: 160)
     assert together == [Phase(100, 1, 50, 50, 4), Phase(5, 16, 5, 5, 4)]
     assert [phase.batches for phase in together] == [4, 64]
 

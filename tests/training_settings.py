@@ -1,6 +1,9 @@
 """Settings of the trainings of the tests, and models of OpenNMT-tf for them."""
 
+from msgspec import convert
+
 from formats.shape import shape
+from train.settings import Training
 
 VALUES = {"encoder_layers": 1, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2}
 
@@ -17,6 +20,15 @@ def phase(steps=None, epochs=None, accumulate=1, every=None):
 
 def entry(steps=None, epochs=None, accumulate=1, then=(), every=None, gpus=1):
     return phase(steps, epochs, accumulate, every) | {"then": list(then), "gpus": gpus}
+
+
+def typed(values):
+    """A training with these values, and others where they count for nothing."""
+    none = dict.fromkeys(("steps", "epochs", "patience", "batch_tokens", "batch_sentences"))
+    others = {"then": [], "accumulate": 1, "dropout": 0.1, "average_last": 1, "averages": [], "threads": 1, "gpus": 1}
+    intervals = {"checkpoint_steps": 9, "validation_steps": 9, "max_length": 150}
+    where = {"precision": "float32", "device": "cpu"}
+    return convert(none | others | intervals | where | TRAINING | values, Training)
 
 
 def model(folder, words, values=VALUES):

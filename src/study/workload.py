@@ -229,4 +229,5 @@ class Work:
         }
 
     def _checkpoints(self, system: Trained) -> float:
-        return self.parameters(system) * CHECKPOINT_BYTES * kept_checkpoints(system.training.document)
+        kept = kept_checkpoints(system.training.average_last, system.training.averages)
+        return self.parameters(system) * CHECKPOINT_BYTES * kept

@@ -11,7 +11,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from train.schedule import SHUFFLE_BUFFER, Entry
+from train.schedule import SHUFFLE_BUFFER
+from train.settings import Training
 
 # Features and labels. Each maps names to tensors with a sentence per row; `length`, int32 (rows,), counts pieces.
 Batch = tuple[dict[str, Any], dict[str, Any]]
@@ -94,7 +95,7 @@ def shuffle_buffer(pairs: int) -> int:
     return SHUFFLE_BUFFER if pairs <= SHUFFLE_BUFFER else ceil(pairs / ceil(pairs / SHUFFLE_BUFFER))
 
 
-def dataset(model: Any, training: Entry, source: Path, target: Path, pairs: int) -> MergedTail:
+def dataset(model: Any, training: Training, source: Path, target: Path, pairs: int) -> MergedTail:
     """The batches of one pass through an epoch of ``pairs`` pairs.
 
     model: an initialized OpenNMT-tf model. training: an entry of the configuration. source, target: pieces, a sentence
@@ -102,8 +103,8 @@ def dataset(model: Any, training: Entry, source: Path, target: Path, pairs: int)
     """
     import tensorflow as tf
 
-    unit = "tokens" if training["batch_tokens"] else "sentences"
-    size = training["batch_tokens"] or training["batch_sentences"]
+    unit = "tokens" if training.batch_tokens else "sentences"
+    size = training.batch_tokens or training.batch_sentences or 0  # one of them is given
     batches = tf.autograph.experimental.do_not_convert(model.examples_inputter.make_training_dataset)(
         str(source),
         str(target),
@@ -111,8 +112,8 @@ def dataset(model: Any, training: Entry, source: Path, target: Path, pairs: int)
         batch_type="tokens" if unit == "tokens" else "examples",
         shuffle_buffer_size=shuffle_buffer(pairs),
         length_bucket_width=LENGTH_BUCKET,
-        maximum_features_length=training["max_length"],
-        maximum_labels_length=training["max_length"] + 1,  # the target begins with <s>
+        maximum_features_length=training.max_length,
+        maximum_labels_length=training.max_length + 1,  # the target begins with <s>
         single_pass=True,
     )
     # With autotuning, TensorFlow waits up to a minute for its thread at the end of a pass. Nothing here needs it:

@@ -8,36 +8,36 @@ the correct piece, the sum of all logits, and the normalizer of the softmax, whi
 from typing import Any
 
 from formats.decoding import MAXIMUM_OUTPUT
-from train.schedule import Entry
+from train.settings import Training
 
 Parameters = dict[str, Any]  # OpenNMT-tf's ``params``
 
 
-def opennmt_parameters(training: Entry, steps: int) -> Parameters:
+def opennmt_parameters(training: Training, steps: int) -> Parameters:
     """OpenNMT-tf's ``params`` for a training of ``steps`` updates in all.
 
     ``learning_rate`` of the configuration is the peak, reached after the warm-up. For ``inverse_sqrt`` (Vaswani et al.
     2017, section 5.3) OpenNMT-tf multiplies its value by units^-0.5 * warmup^-0.5, which is undone here.
     """
-    peak, warmup = training["learning_rate"], training["warmup_steps"]
+    peak, warmup = training.learning_rate, training.warmup_steps
     decays = {
         "cosine": (peak, "CosineAnnealing", {"max_step": steps, "warmup_steps": warmup}),
         "inverse_sqrt": (peak * warmup**0.5, "NoamDecay", {"model_dim": 1, "warmup_steps": warmup}),
         "constant": (peak, None, None),
     }
-    learning_rate, decay, decay_parameters = decays[training["decay"]]
+    learning_rate, decay, decay_parameters = decays[training.decay]
     optimizers = {
         "adam": ("LazyAdam", {"beta_1": 0.9, "beta_2": 0.998}),
         "sgd": ("SGD", {"clipnorm": 5.0}),  # as in OpenNMT-tf's first version, used for the 2018 paper
     }
-    optimizer, optimizer_parameters = optimizers[training["optimizer"]]
+    optimizer, optimizer_parameters = optimizers[training.optimizer]
     return {
         "optimizer": optimizer,
         "optimizer_params": optimizer_parameters,
         "learning_rate": learning_rate,
         **({"decay_type": decay, "decay_params": decay_parameters} if decay else {}),
         "average_loss_in_time": True,
-        "label_smoothing": training["label_smoothing"],
+        "label_smoothing": training.label_smoothing,
         "maximum_decoding_length": MAXIMUM_OUTPUT,
     }
 

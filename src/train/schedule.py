@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common.files import read_json, write_json
-
-Entry = dict[str, Any]  # of a training: `training` in src/study/config.schema.yaml
+from train import settings
+from train.settings import Training
 
 SHUFFLE_BUFFER = 500_000  # sentences; epochs are shuffled on disk, this makes passes differ
 
@@ -36,36 +36,34 @@ class Phase(NamedTuple):
         return self.accumulate * self.replicas
 
 
-def phases(training: Entry, epoch_batches: Callable[[], int]) -> list[Phase]:
+def phases(training: Training, epoch_batches: Callable[[], int]) -> list[Phase]:
     """The phases of a ``training`` entry of the configuration: its own, then those under ``then``.
 
     epoch_batches: counts the batches of an epoch; called only for phases given in epochs, which make at least one
     update.
     """
-    replicas = training["gpus"]
+    replicas = training.gpus
 
-    def steps(phase: Entry) -> int:
-        if phase["steps"] is not None:
-            return int(phase["steps"])
-        batches: float = phase["epochs"] * epoch_batches() / (phase["accumulate"] * replicas)
-        return max(round(batches), 1)
+    def steps(phase: Training | settings.Phase) -> int:
+        if phase.steps is not None:
+            return phase.steps
+        return max(round((phase.epochs or 0) * epoch_batches() / (phase.accumulate * replicas)), 1)
 
     return [
         Phase(
             steps(phase),
-            phase["accumulate"],
-            phase["checkpoint_steps"] or training["checkpoint_steps"],
-            phase["validation_steps"] or training["validation_steps"],
+            phase.accumulate,
+            phase.checkpoint_steps or training.checkpoint_steps,
+            phase.validation_steps or training.validation_steps,
             replicas,
         )
-        for phase in [training, *training["then"]]
+        for phase in training.phases
     ]
 
 
-def kept_checkpoints(training: Entry) -> int:
+def kept_checkpoints(average_last: int, averages: list[int]) -> int:
     """How many checkpoints to keep: as many as the largest average needs."""
-    counts: list[int] = [training["average_last"], *training["averages"], 1]
-    return max(counts)
+    return max(average_last, *averages, 1)
 
 
 class Journal:

@@ -22,7 +22,7 @@ from typing import Any
 from common import folder_lock
 from common.batch_job import BatchJob
 from common.command_line import pick
-from common.document import argument
+from common.document import Document, argument
 from common.errors import UserError, command
 from common.files import atomic_path, sha256, write_json
 from formats.learning import Average, Learning, LeftOut
@@ -35,23 +35,21 @@ from train.training_record import learning_curve, left_out, mixture, read_epochs
 FULL = ("No space left", "quota exceeded")  # TensorFlow has the same error for full disks and full memory
 
 
-def definition(
-    values: dict[str, Any], training: dict[str, Any], seed: int, data: Iterable[Path], start: Path | None
-) -> dict[str, Any]:
+def definition(asked: Settings, data: Iterable[Path], start: Path | None) -> Document:
     """Everything that defines a training, ready for JSON, with the checksums of files.
 
-    values: the shape. training: the entry of the configuration. data: epochs, vocabulary, and the dev set if it ends
-    phases. start: an averaged model whose weights the training starts from.
+    data: epochs, vocabulary, and the dev set if it ends phases. start: an averaged model whose weights the training
+    starts from.
     """
     try:
-        built = shape(values)
+        built = shape(asked.shape)
     except ValueError as error:
         raise UserError(f"shape: {error}") from None
     model_file = getattr(built, "file", None)
     settings = {
         "shape": asdict(built),
-        "training": training,
-        "seed": seed,
+        "training": asked.training.document,
+        "seed": asked.seed,
         "data": [sha256(path) for path in (*data, *([model_file] if model_file else []))],
     }
     if start:
@@ -59,7 +57,7 @@ def definition(
     return settings
 
 
-def run_folder(parent: Path, settings: dict[str, Any]) -> Path:
+def run_folder(parent: Path, settings: Document) -> Path:
     """``run-<hash of the definition>``, so that no training continues under other settings."""
     training = settings["training"]
     irrelevant = {"threads", "device", "averages", "average_last"}
@@ -68,7 +66,7 @@ def run_folder(parent: Path, settings: dict[str, Any]) -> Path:
     usual = {"gpus": 1, "precision": "float32"}  # left out, so that folders of earlier versions keep their names
     irrelevant |= {key for key, value in usual.items() if training[key] == value}
     relevant = {key: value for key, value in training.items() if key not in irrelevant}
-    relevant["kept"] = kept_checkpoints(training)
+    relevant["kept"] = kept_checkpoints(training["average_last"], training["averages"])
     text = json.dumps({**settings, "training": relevant}, sort_keys=True)
     return parent / f"run-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
@@ -124,14 +122,14 @@ def options() -> argparse.ArgumentParser:
     return parser
 
 
-def trained(args: argparse.Namespace, run: Path, settings: dict[str, Any], job: BatchJob) -> Learning:
+def trained(args: argparse.Namespace, run: Path, job: BatchJob) -> Learning:
     """Train in the run folder and write the average."""
     import tensorflow as tf
 
     asked: Settings = args.settings
     files = argparse.Namespace(**vars(args), target_language=asked.target_language)
     try:
-        training = Training(run, settings, pick(Inputs, files), job)
+        training = Training(run, asked, pick(Inputs, files), job)
         training.finish()
     except RuntimeError as error:  # diverged, or no pair to train on
         retry = "a lower learning_rate or more warmup_steps may help; to try the same again, delete the folder"
@@ -171,10 +169,9 @@ def main() -> None:
     job = BatchJob(f"training of {asked.system}")
     ended_by = [args.dev] if asked.training.patience else []
     data = (*args.source, *args.target, args.vocabulary, *ended_by)
-    settings = definition(asked.shape, asked.training.document, asked.seed, data, args.start_from)
-    run = run_folder(args.runs, settings)
+    run = run_folder(args.runs, definition(asked, data, args.start_from))
     with folder_lock.held(run):
-        write_json(args.learning, trained(args, run, settings, job))
+        write_json(args.learning, trained(args, run, job))
 
 
 if __name__ == "__main__":

@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from common.batch_job import BatchJob
 from common.errors import UserError
 from common.files import read_json, write_text
 from formats import learning, records
 from formats.shape import Custom, shape
-from train import optimizer
+from train import optimizer, settings
 from train.dataset import MergedTail, dataset
 from train.optimizer import Parameters, opennmt_parameters
 from train.replicas import Replicas, check_replicas, use_devices
-from train.schedule import Entry, Journal, Passes, kept_checkpoints, phases
+from train.schedule import Journal, Passes, kept_checkpoints, phases
+from train.settings import Settings
 from train.trainer import TimeLeft
 from train.validation import Validation, converts, decoder
 
@@ -48,20 +51,20 @@ class Inputs:
 class Training:
     """A training in its run folder. model: OpenNMT-tf's. schedule: the phases. step: the updates made so far."""
 
-    def __init__(self, run: Path, settings: dict[str, Any], files: Inputs, job: BatchJob):
+    def __init__(self, run: Path, settings: Settings, files: Inputs, job: BatchJob):
         """Build the model and restore the last checkpoint.
 
         Raises UserError for a shape that cannot be built or validated, for unsuitable weights to start from, and for a
         run with more steps than ``settings`` allow.
         """
-        training, built = settings["training"], shape(settings["shape"])
-        prepare_tensorflow(training, files.threads, settings["seed"])
+        training, built = settings.training, shape(settings.shape)
+        prepare_tensorflow(training, files.threads, settings.seed)
         optimizer.install_cross_entropy()
-        self._replicas = Replicas(training["device"], training["gpus"])
+        self._replicas = Replicas(training.device, training.gpus)
         self._settings, self._files, self._job = settings, files, job
         self._autograph = isinstance(built, Custom)  # other shapes have no condition on a tensor
         self._pairs = [sum(corpus["drawn"] for corpus in read_json(path)["corpora"]) for path in files.epochs]
-        self.model = described_model(run, built, training["dropout"])
+        self.model = described_model(run, built, training.dropout)
         self._vocabulary = {f"{side}_vocabulary": str(files.vocabulary) for side in ("source", "target")}
         self.model.initialize(self._vocabulary)  # to read the data, which determine the number of steps
         self._journal = Journal(run / "journal.json")
@@ -77,7 +80,7 @@ class Training:
             files.sentencepiece,
             [record[1] for record in records.read(files.dev)],
             run / "validation.json",
-            training["patience"],
+            training.patience,
             files.target_language,
         )
         if self.step > self._journal.ends(self.schedule)[-1]:
@@ -91,7 +94,7 @@ class Training:
         from opennmt.utils.checkpoint import Checkpoint
 
         self._optimizer = self.model.get_optimizer()
-        keep = kept_checkpoints(self._settings["training"])
+        keep = kept_checkpoints(self._settings.training.average_last, self._settings.training.averages)
         self._checkpoint = Checkpoint(self.model, self._optimizer, model_dir=str(run), keep_checkpoint_max=keep)
         try:
             self._checkpoint.restore()
@@ -135,7 +138,7 @@ class Training:
 
         def copy(parameters: Parameters) -> Any:
             model = opennmt.load_model(self._checkpoint.model_dir)
-            constant = opennmt_parameters(self._settings["training"] | {"decay": "constant"}, 0)
+            constant = opennmt_parameters(replace(self._settings.training, decay="constant"), 0)
             model.initialize(self._vocabulary, params=constant | parameters)
             return model
 
@@ -150,7 +153,7 @@ class Training:
         time_left = TimeLeft(lambda step: self._journal.updates_left(step, number, self.schedule))
         tf.get_logger().addFilter(time_left)
         trainer = self._replicas.trainer()(self.model, self._optimizer, checkpoint=self._checkpoint)
-        trainer.seed, trainer.job = self._settings["seed"], self._job
+        trainer.seed, trainer.job = self._settings.seed, self._job
         trainer.autograph = self._autograph
         try:
             trainer(
@@ -173,10 +176,10 @@ class Training:
         """The batches of a pass; their order depends only on the seed and ``number``."""
         import tensorflow as tf
 
-        epoch, seed = number % len(self._files.source), self._settings["seed"]
+        epoch, seed = number % len(self._files.source), self._settings.seed
         tf.random.set_seed(seed + 1 + number)
         sides = self._files.source[epoch], self._files.target[epoch]
-        batches = dataset(self.model, self._settings["training"], *sides, self._pairs[epoch])
+        batches = dataset(self.model, self._settings.training, *sides, self._pairs[epoch])
         tf.random.set_seed(seed)
         return batches
 
@@ -202,20 +205,20 @@ class Training:
         return [learning.Phase(end, phase.batches) for end, phase in ends]
 
 
-def prepare_tensorflow(training: Entry, threads: int, seed: int) -> None:
+def prepare_tensorflow(training: settings.Training, threads: int, seed: int) -> None:
     """Set devices, precision, threads, log level and seeds of this process.
 
     Raises UserError without the GPUs, or if TensorFlow does not compute in this precision.
     """
-    use_devices(training["device"], training["gpus"])
+    use_devices(training.device, training.gpus)
     import tensorflow as tf
 
-    compute_in(training["precision"])
+    compute_in(training.precision)
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf.get_logger().setLevel(logging.INFO)
     tf.keras.utils.set_random_seed(seed)
-    check_precision(training["precision"])
+    check_precision(training.precision)
 
 
 def check_precision(precision: str) -> None:
