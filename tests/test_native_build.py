@@ -1,4 +1,6 @@
-"""The native engine, built with sanitizers, accesses no foreign memory and has no undefined behaviour."""
+"""The engine built for tests: with sanitizers it accesses no foreign memory and has no undefined behaviour, and with
+emulated instructions the sets that this CPU lacks compute the same.
+"""
 
 import os
 import shutil
@@ -7,6 +9,7 @@ import sys
 from pathlib import Path
 
 import fully_connected
+import numpy as np
 import pytest
 import recurrent
 from native import KINDS, called, engine, engine_options, folders, kernels, outputs, sentences, worker
@@ -26,7 +29,22 @@ def library(name):
 
 
 # Sets share all code but a few instructions, and those of AVX512 take minutes to compile with sanitizers.
-SETS = [name for name in ("portable", "avx2") if name in engine.available_sets()]
+EMULATED = ("avxvnni", "amx")
+SETS = ["portable", "avx2", *EMULATED] if "avx2" in engine.available_sets() else ["portable"]
+
+
+def built(tmp_path_factory, *options):
+    """The folder of a package whose library is built with options of CMake, and with SETS, some of them emulated."""
+    build, package = (tmp_path_factory.mktemp(name) for name in ("build", "package"))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # cmake and ninja of the environment
+    environment = {**os.environ, "PATH": path, "CXX": COMPILER}
+    options = [f"-DNMT_SETS={';'.join(SETS)}", "-DNMT_EMULATE=ON", *options]
+    cores = str(len(os.sched_getaffinity(0)))
+    subprocess.run(["cmake", "-S", SOURCE, "-B", build, "-G", "Ninja", *options], check=True, env=environment)
+    subprocess.run(["cmake", "--build", build, "--parallel", cores], check=True, env=environment)
+    copy = shutil.copytree(SOURCE / "python" / "nmt_frontier_engine", package / "nmt_frontier_engine")
+    shutil.copy(build / "nmt_frontier_engine.so", copy)
+    return str(package)
 
 
 @pytest.fixture(scope="module")
@@ -34,19 +52,19 @@ def sanitized(tmp_path_factory):
     """The environment in which a package with a sanitized library is found and loaded."""
     if not os.path.isabs(library("libasan.so")):
         pytest.skip("there is no g++ with AddressSanitizer here")
-    build, package = (tmp_path_factory.mktemp(name) for name in ("build", "package"))
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # cmake and ninja of the environment
-    environment = {**os.environ, "PATH": path, "CXX": COMPILER}
     # The standard library checks its indices, too: a vector has more memory than elements.
-    options = ["-DNMT_SANITIZE=ON", f"-DNMT_SETS={';'.join(SETS)}", "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS"]
-    cores = str(len(os.sched_getaffinity(0)))
-    subprocess.run(["cmake", "-S", SOURCE, "-B", build, "-G", "Ninja", *options], check=True, env=environment)
-    subprocess.run(["cmake", "--build", build, "--parallel", cores], check=True, env=environment)
-    copy = shutil.copytree(SOURCE / "python" / "nmt_frontier_engine", package / "nmt_frontier_engine")
-    shutil.copy(build / "nmt_frontier_engine.so", copy)
+    package = built(tmp_path_factory, "-DNMT_SANITIZE=ON", "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS")
     # Python is not built with sanitizers: their library must be loaded first, and see C++'s exceptions.
     preloaded = f"{library('libasan.so')} {library('libstdc++.so')}"
-    return {"PYTHONPATH": str(package), "LD_PRELOAD": preloaded, "ASAN_OPTIONS": "detect_leaks=0"}
+    return {"PYTHONPATH": package, "LD_PRELOAD": preloaded, "ASAN_OPTIONS": "detect_leaks=0"}
+
+
+@pytest.fixture(scope="module")
+def emulated(tmp_path_factory):
+    """The environment in which a package with emulated instructions is found and loaded."""
+    if not COMPILER or len(SETS) == 1:
+        pytest.skip("there is no g++ here, or no AVX2")
+    return {"PYTHONPATH": built(tmp_path_factory, "-DCMAKE_BUILD_TYPE=Release")}
 
 
 def check(root, package, folder):
@@ -97,3 +115,29 @@ def check(root, package, folder):
 @pytest.mark.parametrize("name", SETS)
 def test_the_engine_passes_sanitizers(sanitized, tmp_path, name):
     called(check, folders(), sanitized["PYTHONPATH"], tmp_path, NMT_ISA=name, **sanitized)
+
+
+def everything(package, root):
+    """What test_native_kernels computes, and products of more shapes: tiles have 16 rows of 64 bytes."""
+    from test_native_kernels import computed, digest, linear
+
+    assert Path(engine.__file__).is_relative_to(package)
+    products = {}
+    for inputs in (16, 48, 64, 96, 160, 192, 256, 512):
+        random = np.random.default_rng(inputs)
+        matrix, bias = random.normal(size=(144, inputs)).astype(np.float32), random.normal(size=144)
+        for channels in (16, 32, 48, 80, 144):
+            tensors = linear(matrix[:channels], "int8", bias[:channels])
+            for count in (1, 2, 3, 13, 16, 17, 31, 32, 33, 47, 49, 100, 128, 131, 145, 300):
+                rows, scale = kernels.quantise(random.normal(size=(count, inputs)).astype(np.float32), "int8")
+                found = [kernels.product(tensors, "int8", rows, scale, shifted) for shifted in (True, False)]
+                products[f"{inputs} inputs, {channels} outputs, {count} rows"] = digest(found)
+    return {**computed(root), "products": products}
+
+
+@pytest.mark.slow
+def test_emulated_sets_compute_the_same_bytes(emulated):
+    sets = ("avx2", *EMULATED)
+    found = [called(everything, emulated["PYTHONPATH"], folders(), NMT_ISA=name, **emulated) for name in sets]
+    assert tuple(one.pop("isa") for one in found) == sets
+    assert found.count(found[0]) == len(sets)

@@ -21,7 +21,7 @@ struct nmt_model {
 };
 
 struct nmt_worker {
-  explicit nmt_worker(int threads) : team(threads) {}
+  explicit nmt_worker(int threads) : team(threads, kernels().release) {}
 
   Team team;
   std::vector<std::unique_ptr<Search>> searches;  // one for each thread
@@ -51,13 +51,15 @@ struct Stored {
 };
 thread_local Stored stored;
 
-// Claims a worker for one call. At its end clears the stop flag, so that the next call is not stopped by it.
+// Claims a worker for one call. At its end clears the stop flag, so that the next call is not stopped by it, and this
+// thread's registers of products.
 class Claim {
  public:
   explicit Claim(nmt_worker& worker) : worker_(worker) {
     if (worker.busy.exchange(true)) throw Error("another thread uses this worker; open a worker for each thread");
   }
   ~Claim() {
+    kernels().release();
     worker_.stop.store(false);
     worker_.busy.store(false);
   }
@@ -297,6 +299,7 @@ int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panel
     for (int32_t r = 0; r < repeat; ++r)
       kernels().product(weights, {input_rows, input_scale, shifted != 0}, rows, 0, outputs / kPanel,
                         {to, outputs, Epilogue::store, nullptr});
+    kernels().release();
   });
 }
 

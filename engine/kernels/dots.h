@@ -12,6 +12,9 @@
 #pragma once
 
 #include "kernels/vector.h"
+#if defined(NMT_EMULATED) && defined(NMT_AVXVNNI)
+#include "tests/vnni_emulation.h"
+#endif
 
 namespace nmt {
 namespace {
@@ -63,6 +66,8 @@ struct ShortDot {
     sum = (Sum)_mm512_dpwssd_epi32((Register)sum, repeated(row), weights.groups);
 #elif defined(__AVX512F__)
     sum = (Sum)_mm512_add_epi32((Register)sum, _mm512_madd_epi16(repeated(row), weights.groups));
+#elif defined(NMT_AVXVNNI)
+    sum = (Sum)_mm256_dpwssd_avx_epi32((Register)sum, repeated(row), weights.groups);
 #else
     sum = (Sum)_mm256_add_epi32((Register)sum, _mm256_madd_epi16(repeated(row), weights.groups));
 #endif
@@ -85,13 +90,16 @@ struct ByteDot {
     const Register words = _mm512_add_epi16(_mm512_maddubs_epi16(repeated(row), weights.first),
                                             _mm512_maddubs_epi16(repeated(row + 4), weights.second));
     sum = (Sum)_mm512_add_epi32((Register)sum, _mm512_madd_epi16(words, _mm512_set1_epi16(1)));
+#elif defined(NMT_AVXVNNI)
+    sum = (Sum)_mm256_dpbusd_avx_epi32((Register)sum, repeated(row), weights.first);
+    sum = (Sum)_mm256_dpbusd_avx_epi32((Register)sum, repeated(row + 4), weights.second);
 #else
     const Register words = _mm256_add_epi16(_mm256_maddubs_epi16(repeated(row), weights.first),
                                             _mm256_maddubs_epi16(repeated(row + 4), weights.second));
     sum = (Sum)_mm256_add_epi32((Register)sum, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
 #endif
   }
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(NMT_AVXVNNI)
   static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) { step(sum, row, weights); }
 #else
   // The same in assembly, for many rows: compilers would keep the inputs of all rows for the next column and run out of

@@ -16,7 +16,7 @@ namespace {
 // clang-format off
 template <class Functions>
 constexpr Kernels made(const Kernels* by_library) {
-  return {NMT_TEXT(NMT_SET), by_library, kBlockRows, product, normalise, quantise, interleave, embed, write_cache, attend,
+  return {NMT_TEXT(NMT_SET), by_library, kBlockRows, product, release, normalise, quantise, interleave, embed, write_cache, attend,
           attend_additive<Functions>, average, swish<Functions>, tangents<Functions>, add_gated<Functions>,
           simple_recurrence<Functions>, lstm<Functions>, gru<Functions>, pick, best, log_sum, top, repeats};
 }

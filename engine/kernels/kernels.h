@@ -102,6 +102,8 @@ struct Kernels {
 
   // rows x inputs times the weights, plus bias; computes panels [first_panel, last_panel) of the columns.
   void (*product)(const Linear&, const Inputs&, int rows, int first_panel, int last_panel, const Outputs&);
+  // Gives back the registers that products keep configured in this thread (AMX); call it after a thread's last product.
+  void (*release)();
 
   // Layer normalisation of rows of `units`, converted to the type of the next product. normalised: receives the
   // normalised rows in float32, or null.

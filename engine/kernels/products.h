@@ -9,6 +9,9 @@
 
 #include "kernels/dots.h"
 #include "kernels/kernels.h"
+#if defined(NMT_TILES)
+#include "kernels/tiles.h"
+#endif
 
 namespace nmt {
 namespace {
@@ -126,6 +129,9 @@ struct Sizes {
   static constexpr bool kFloats = std::is_same_v<Dot, FloatDot>;
   static constexpr int kRows = 8, kPanels = kFloats ? 3 : 2, kFewRows = 4, kFewPanels = 4, kSinglePanels = 4;
   static constexpr bool kSquare = false;
+#elif defined(NMT_AVXVNNI)
+  static constexpr int kRows = 3, kPanels = 2, kFewRows = 2, kFewPanels = 2, kSinglePanels = 4;
+  static constexpr bool kSquare = false;
 #elif defined(__AVX2__)
   static constexpr bool kBytes = std::is_same_v<Dot, ByteDot>;
   static constexpr int kRows = kBytes ? 5 : 3, kPanels = kBytes ? 1 : 2;
@@ -137,8 +143,12 @@ struct Sizes {
 #endif
 };
 
-// Kernels::block_rows: a multiple of the rows of all tiles of AVX2; AVX512's were not tuned.
+// Kernels::block_rows: a multiple of the rows of all tiles of AVX2, and of AMX; AVX512's were not tuned.
+#if defined(NMT_TILES)
+constexpr int kBlockRows = 64;
+#else
 constexpr int kBlockRows = 60;
+#endif
 
 template <class Dot, Epilogue epilogue, int kRows, int kPanels>
 void columns(const Operands& t, int rows, int& row, int panel) {
@@ -161,6 +171,11 @@ void all_tiles(const Operands& t, int rows, int panel, int last) {
 
 template <class Dot, Epilogue epilogue>
 void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
+#if defined(NMT_TILES)
+  if constexpr (std::is_same_v<Dot, ByteDot>)
+    if (rows >= kFewestTiled && weights.tile == Tile::usual)
+      return TiledProduct<epilogue>(weights, inputs, rows, outputs).compute(first, last);
+#endif
   const size_t bytes = row_bytes(weights);
   using S = Sizes<Dot>;
   const bool square = weights.tile == Tile::usual ? S::kSquare : weights.tile == Tile::square;
@@ -190,6 +205,12 @@ void product(const Linear& weights, const Inputs& inputs, int rows, int first, i
     case Type::int16: return multiply<ShortDot>(weights, inputs, rows, first, last, outputs);
     case Type::int8: return multiply<ByteDot>(weights, inputs, rows, first, last, outputs);
   }
+}
+
+void release() {
+#if defined(NMT_TILES)
+  release_tiles();
+#endif
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // The compiler's __builtin_cpu_supports is not used: in a library linked by zig it always returns false.
 #include "runtime/dispatch.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -12,6 +13,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace nmt {
@@ -22,11 +25,27 @@ namespace nmt {
   }
 NMT_DECLARE(portable)
 NMT_DECLARE(avx2)
+NMT_DECLARE(avxvnni)
 NMT_DECLARE(avx512)
 NMT_DECLARE(avx512vnni)
+NMT_DECLARE(amx)
 #undef NMT_DECLARE
 
 namespace {
+
+#if defined(__x86_64__) && defined(NMT_HAS_AMX) && !defined(NMT_EMULATED)
+// Asks Linux for the registers of AMX, for all threads of this process; the answer stays the same. Kernels before 5.16
+// and some containers refuse.
+bool tiles_permitted() {
+  static const bool permitted = [] {
+    constexpr long kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    if (syscall(SYS_arch_prctl, kRequest, kTileData) == 0) return true;
+    std::fputs("NMT_ISA: this CPU has amx, but the operating system does not permit it\n", stderr);
+    return false;
+  }();
+  return permitted;
+}
+#endif
 
 // The tables that this CPU can run, narrowest first.
 std::vector<const Kernels*> runnable() {
@@ -43,14 +62,34 @@ std::vector<const Kernels*> runnable() {
 #if defined(NMT_HAS_AVX2)
   tables.push_back(&avx2::table);
 #endif
+#if defined(NMT_EMULATED)
+#if defined(NMT_HAS_AVXVNNI)
+  tables.push_back(&avxvnni::table);
+#endif
+#if defined(NMT_HAS_AMX)
+  tables.push_back(&amx::table);
+#endif
+#else
+  const unsigned tiles = d;
+#if defined(NMT_HAS_AVXVNNI)
+  unsigned more, unused;
+  if (__get_cpuid_count(7, 1, &more, &unused, &unused, &unused) && more >> 4 & 1) tables.push_back(&avxvnni::table);
+#endif
   const bool wide = (state & 0xE6) == 0xE6, foundation = b >> 16 & 1, bytes = b >> 30 & 1, lengths = b >> 31 & 1,
              quads = b >> 17 & 1;
   if (!wide || !foundation || !bytes || !lengths || !quads) return tables;
 #if defined(NMT_HAS_AVX512)
   tables.push_back(&avx512::table);
 #endif
+  const bool sums = c >> 11 & 1;
+  if (!sums) return tables;
 #if defined(NMT_HAS_AVX512VNNI)
-  if (c >> 11 & 1) tables.push_back(&avx512vnni::table);
+  tables.push_back(&avx512vnni::table);
+#endif
+#if defined(NMT_HAS_AMX)
+  const bool saves_tiles = (state >> 17 & 3) == 3, has_tiles = (tiles >> 24 & 3) == 3;  // AMX-TILE and AMX-INT8
+  if (saves_tiles && has_tiles && tiles_permitted()) tables.push_back(&amx::table);
+#endif
 #endif
 #endif
   return tables;

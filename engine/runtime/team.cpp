@@ -13,7 +13,7 @@ void pause() {
 
 }  // namespace
 
-Team::Team(int threads) : thrown_((size_t)threads) {
+Team::Team(int threads, void (*resting)()) : resting_(resting), thrown_((size_t)threads) {
   try {
     for (int part = 1; part < threads; ++part) threads_.emplace_back([this, part] { follow(part); });
   } catch (...) {
@@ -77,6 +77,7 @@ void Team::await(Condition ready) {
     if (ready()) return;
     pause();
   }
+  if (resting_) resting_();
   std::unique_lock<std::mutex> lock(mutex_);
   ++sleepers_;
   changed_.wait(lock, ready);

@@ -27,7 +27,8 @@ class Work {
 // many products that take less time than waking a thread.
 class Team {
  public:
-  explicit Team(int threads);
+  // resting: called in a thread before it sleeps, or null.
+  explicit Team(int threads, void (*resting)() = nullptr);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -45,6 +46,7 @@ class Team {
   void await(Condition ready);
   void announce();
 
+  void (*const resting_)();
   std::vector<std::thread> threads_;
   std::vector<std::exception_ptr> thrown_;  // per part
   const Work* work_ = nullptr;
