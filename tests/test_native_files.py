@@ -413,6 +413,8 @@ def test_a_file_of_another_format(tmp_path, stored, message):
 
 def test_a_file_that_is_not_there(tmp_path):
     refused(tmp_path / "weights", "No such file")
+    with pytest.raises(UserError, match=r"weights: is missing; export the model again"):
+        safetensors.read(tmp_path / "weights")
     refused(tmp_path, "not a regular file")
     refused(tmp_path / "map", "No such file", folders() / "float32" / native_model.NAME)
 

@@ -24,7 +24,7 @@ ALIGNMENT = 64
 
 
 def read(path: Path) -> dict[str, Array]:
-    """The tensors of a file, mapped into memory. Raises UserError for a damaged file."""
+    """The tensors of a file, mapped into memory. Raises UserError for a missing or damaged file."""
     return _opened(path)[0]
 
 
@@ -42,6 +42,8 @@ def _opened(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
         header = json.loads(data[8 : 8 + length].tobytes(), object_pairs_hook=_once)
         about = header.pop("__metadata__", {})
         return {name: _tensor(data[8 + length :], **tensor) for name, tensor in header.items()}, about
+    except FileNotFoundError:
+        raise UserError(f"{path}: is missing; export the model again") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error) as error:
         raise UserError(f"{path}: not a safetensors file, cut off or damaged ({error})") from None
 
