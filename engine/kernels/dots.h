@@ -99,6 +99,16 @@ struct ByteDot {
     sum = (Sum)_mm256_add_epi32((Register)sum, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
 #endif
   }
+  // The same for one row: its few sums would wait for each other, so that products are added up before.
+  static NMT_INLINE void step_of_one(Sum& sum, const char* row, const Weights& weights) {
+#if defined(NMT_AVXVNNI)
+    Sum both{};
+    step(both, row, weights);
+    sum += both;
+#else
+    step(sum, row, weights);
+#endif
+  }
 #if defined(__AVX512F__) || defined(NMT_AVXVNNI)
   static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) { step(sum, row, weights); }
 #else
@@ -145,6 +155,7 @@ struct IntegerDot {
         for (int e = 0; e < kElements; ++e)  // unsigned: with damaged weights a sum may wrap, as in the other sets
           sum[channel] = (int32_t)((uint32_t)sum[channel] + (uint32_t)(inputs[g][e] * weights.groups[g][channel][e]));
   }
+  static NMT_INLINE void step_of_one(Sum& sum, const char* row, const Weights& weights) { step(sum, row, weights); }
   static NMT_INLINE void step_of_many(Sum& sum, const char* row, const Weights& weights) { step(sum, row, weights); }
 };
 using ShortDot = IntegerDot<int16_t, int16_t, 2, 1>;

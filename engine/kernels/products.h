@@ -5,8 +5,6 @@
 // it.
 #pragma once
 
-#include <utility>
-
 #include "kernels/dots.h"
 #include "kernels/kernels.h"
 #if defined(NMT_TILES)
@@ -15,16 +13,6 @@
 
 namespace nmt {
 namespace {
-
-template <class F, size_t... I>
-NMT_INLINE void unrolled_(F f, std::index_sequence<I...>) {
-  (f(std::integral_constant<int, (int)I>{}), ...);
-}
-// f(0), f(1), ..., f(N - 1), unrolled: compilers keep arrays in registers only if all indices are constants.
-template <int N, class F>
-NMT_INLINE void unrolled(F f) {
-  unrolled_(f, std::make_index_sequence<N>{});
-}
 
 constexpr int kLine = 64;     // bytes per prefetch: a cache line
 constexpr int kAhead = 1024;  // distance in bytes of prefetches of weights
@@ -44,10 +32,12 @@ struct Operands {
   int height;  // rows of a tile, except for the last tile
 };
 
-template <class Dot, bool many>
+template <class Dot, int kRows>
 NMT_INLINE void step(typename Dot::Sum& sum, const char* row, const typename Dot::Weights& weights) {
-  if constexpr (many && std::is_same_v<Dot, ByteDot>)
+  if constexpr (kRows > 2 && std::is_same_v<Dot, ByteDot>)
     Dot::step_of_many(sum, row, weights);
+  else if constexpr (kRows == 1 && std::is_same_v<Dot, ByteDot>)
+    Dot::step_of_one(sum, row, weights);
   else
     Dot::step(sum, row, weights);
 }
@@ -92,8 +82,8 @@ __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
     // Columns in the outer loop: weights take few registers, and inputs are broadcast from the first-level cache.
     unrolled<kColumns>([&](auto c) NMT_LAMBDA {
       const auto weights = Dot::load(panels + (c / kParts) * panel_bytes + (c % kParts) * kPartBytes);
-      unrolled<kRows>(
-          [&](auto r) NMT_LAMBDA { step<Dot, (kRows > 2)>(sums[r * kColumns + c], rows + r * row_bytes, weights); });
+      unrolled<kRows>([&](auto r)
+                          NMT_LAMBDA { step<Dot, kRows>(sums[r * kColumns + c], rows + r * row_bytes, weights); });
     });
   }
   unrolled<kRows>([&](auto r) NMT_LAMBDA {
@@ -129,12 +119,13 @@ struct Sizes {
   static constexpr bool kFloats = std::is_same_v<Dot, FloatDot>;
   static constexpr int kRows = 8, kPanels = kFloats ? 3 : 2, kFewRows = 4, kFewPanels = 4, kSinglePanels = 4;
   static constexpr bool kSquare = false;
-#elif defined(NMT_AVXVNNI)
-  static constexpr int kRows = 3, kPanels = 2, kFewRows = 2, kFewPanels = 2, kSinglePanels = 4;
-  static constexpr bool kSquare = false;
 #elif defined(__AVX2__)
   static constexpr bool kBytes = std::is_same_v<Dot, ByteDot>;
+#if defined(NMT_AVXVNNI)
+  static constexpr int kRows = 3, kPanels = 2;
+#else
   static constexpr int kRows = kBytes ? 5 : 3, kPanels = kBytes ? 1 : 2;
+#endif
   static constexpr int kFewRows = 2, kFewPanels = 2, kSinglePanels = kBytes ? 1 : 4;
   static constexpr bool kSquare = kBytes;
 #else

@@ -58,32 +58,56 @@ void quantise(const float* rows, int count, int units, int stride, Type type, co
   }
 }
 
+// Rows that are normalised together: one row alone would wait for the additions of its sums.
+constexpr int kTogether = 4;
+
+// Normalises kRows rows, their largest magnitudes go to `most`.
+template <int kRows>
+NMT_INLINE void normalised_rows(const float* rows, int units, const Norm& norm, float* to, float* most) {
+  Floats totals[kRows], mean[kRows], squares[kRows], inverse[kRows], largest_yet[kRows];
+  unrolled<kRows>([&](auto r) NMT_LAMBDA { totals[r] = squares[r] = largest_yet[r] = all(0.f); });
+  for (int i = 0; i < units; i += kLanes)
+    unrolled<kRows>([&](auto r) NMT_LAMBDA { totals[r] = totals[r] + load(rows + r * units + i); });
+  unrolled<kRows>([&](auto r) NMT_LAMBDA { mean[r] = all(sum(totals[r]) / units); });
+  for (int i = 0; i < units; i += kLanes)
+    unrolled<kRows>([&](auto r) NMT_LAMBDA {
+      const Floats deviation = load(rows + r * units + i) - mean[r];
+      squares[r] = fma(deviation, deviation, squares[r]);
+    });
+  unrolled<kRows>([&](auto r)
+                      NMT_LAMBDA { inverse[r] = all(1.0f / std::sqrt(sum(squares[r]) / units + norm.epsilon)); });
+  for (int i = 0; i < units; i += kLanes) {
+    const Floats scale = load(norm.scale + i), bias = load(norm.bias + i);
+    unrolled<kRows>([&](auto r) NMT_LAMBDA {
+      const Floats value = fma((load(rows + r * units + i) - mean[r]) * inverse[r], scale, bias);
+      largest_yet[r] = max(magnitude(value), largest_yet[r]);  // in this order, NaN is left out
+      store(to + r * units + i, value);
+    });
+  }
+  unrolled<kRows>([&](auto r) NMT_LAMBDA { most[r] = largest(largest_yet[r]); });
+}
+
 void normalise(const float* rows, int count, int units, const Norm& norm, Type type, const Quantized& to,
                float* normalised) {
   const size_t bytes = (size_t)units * element_bytes(type);
   alignas(64) float scratch[kMostUnits];
-  for (int r = 0; r < count; ++r, rows += units) {
-    Floats total = all(0.f), squares = all(0.f), most = all(0.f);
-    for (int i = 0; i < units; i += kLanes) total = total + load(rows + i);
-    const Floats mean = all(sum(total) / units);
-    for (int i = 0; i < units; i += kLanes) {
-      const Floats deviation = load(rows + i) - mean;
-      squares = fma(deviation, deviation, squares);
+  for (int r = 0; r < count;) {
+    const int together = r + kTogether <= count && kTogether * units <= kMostUnits ? kTogether : 1;
+    const bool stored = type == Type::float32 && to.rows;
+    float* const out = normalised ? normalised + (size_t)r * units : stored ? (float*)(to.rows + r * bytes) : scratch;
+    float most[kTogether];
+    if (together == kTogether)
+      normalised_rows<kTogether>(rows + (size_t)r * units, units, norm, out, most);
+    else
+      normalised_rows<1>(rows + (size_t)r * units, units, norm, out, most);
+    for (int i = 0; to.rows && i < together; ++i) {
+      const float* const row = out + (size_t)i * units;
+      if (type != Type::float32)
+        quantised(row, units, type, true, most[i], to.fixed, to.rows + (r + i) * bytes, to.scale + r + i);
+      else if (normalised)
+        std::memcpy(to.rows + (r + i) * bytes, row, bytes);
     }
-    const Floats inverse = all(1.0f / std::sqrt(sum(squares) / units + norm.epsilon));
-    float* out = normalised                         ? normalised + (size_t)r * units
-                 : type == Type::float32 && to.rows ? (float*)(to.rows + r * bytes)
-                                                    : scratch;
-    for (int i = 0; i < units; i += kLanes) {
-      const Floats value = fma((load(rows + i) - mean) * inverse, load(norm.scale + i), load(norm.bias + i));
-      most = max(magnitude(value), most);  // in this order, NaN is left out
-      store(out + i, value);
-    }
-    if (!to.rows) continue;
-    if (type != Type::float32)
-      quantised(out, units, type, true, largest(most), to.fixed, to.rows + r * bytes, to.scale + r);
-    else if (normalised)
-      std::memcpy(to.rows + r * bytes, out, bytes);
+    r += together;
   }
 }
 

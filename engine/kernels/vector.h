@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <utility>
 
 #if defined(__AVX512F__)
 #include "kernels/vector_avx512.h"
@@ -25,6 +26,16 @@
 
 namespace nmt {
 namespace {  // one copy per instruction set
+
+template <class F, size_t... I>
+NMT_INLINE void unrolled_(F f, std::index_sequence<I...>) {
+  (f(std::integral_constant<int, (int)I>{}), ...);
+}
+// f(0), f(1), ..., f(N - 1), unrolled: compilers keep arrays in registers only if all indices are constants.
+template <int N, class F>
+NMT_INLINE void unrolled(F f) {
+  unrolled_(f, std::make_index_sequence<N>{});
+}
 
 NMT_INLINE Floats load(const float* from) {
   Floats v;
