@@ -158,14 +158,15 @@ void attended_all(const HeadShape& heads, const Score& score, const float* queri
   const size_t row_weights =
       (size_t)heads.count * ((cache.length + kPagePositions - 1) / kPagePositions * kPagePositions);
   int q = 0;
-  for (; q + 2 <= count; q += 2)
-    attended<Element, 2>(heads, score, queries + (size_t)q * stride, stride, cache,
-                         contexts + (size_t)q * context_stride, context_stride,
-                         weights ? weights + q * row_weights : nullptr, scratch);
-  if (q < count)
-    attended<Element, 1>(heads, score, queries + (size_t)q * stride, stride, cache,
-                         contexts + (size_t)q * context_stride, context_stride,
-                         weights ? weights + q * row_weights : nullptr, scratch);
+  const auto some = [&](auto together) {
+    for (; q + together <= count; q += together)
+      attended<Element, together>(heads, score, queries + (size_t)q * stride, stride, cache,
+                                  contexts + (size_t)q * context_stride, context_stride,
+                                  weights ? weights + q * row_weights : nullptr, scratch);
+  };
+  if constexpr (kParts == 1) some(std::integral_constant<int, 4>());  // AVX512 has registers for them
+  some(std::integral_constant<int, 2>());
+  some(std::integral_constant<int, 1>());
 }
 
 template <class Score>

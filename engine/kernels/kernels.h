@@ -16,8 +16,9 @@ constexpr int kShortInput = 4095;  // largest magnitude of an int16 input (kerne
 constexpr float kNever = -1e30f;   // score of a column that may not be chosen; e^kNever is 0
 
 // How a product of many rows is cut into tiles, whose sums stay in registers: the default of the instruction set, tall
-// (many rows of few panels) or square (few rows of more panels). Results are the same.
-enum class Tile : int32_t { usual, tall, square, count };
+// (many rows of few panels), square (few rows of more panels) or the registers of AMX (kernels/tiles.h), which are the
+// default of the set that has them. Results are the same.
+enum class Tile : int32_t { usual, tall, square, amx, count };
 
 // static: a copy compiled for one instruction set must never run on a CPU without it.
 static inline size_t element_bytes(Type type) { return type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1; }
@@ -120,7 +121,7 @@ struct Kernels {
   // Writes the keys and values of one position, [head][channel] each, into its page.
   void (*write_cache)(const HeadShape&, const float* keys, const float* values, int place, char* page);
   // Attention of `queries` rows over the same keys and values. stride: floats per query, and per context.
-  // weights: [queries][head][16 * pages] or null. scratch: 2 x 16 x pages floats.
+  // weights: [queries][head][16 * pages] or null. scratch: 4 x 16 x pages floats.
   void (*attend)(const HeadShape&, const float* queries, int count, int stride, const Cache&, float* contexts,
                  int context_stride, float* weights, float* scratch);
   // The same with additive scores (Bahdanau et al. 2015): the sum over channels of combination * tanh(query + key).

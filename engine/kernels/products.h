@@ -164,12 +164,13 @@ template <class Dot, Epilogue epilogue>
 void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
 #if defined(NMT_TILES)
   if constexpr (std::is_same_v<Dot, ByteDot>)
-    if (rows >= kFewestTiled && weights.tile == Tile::usual)
+    if (rows >= kFewestTiled && (weights.tile == Tile::usual || weights.tile == Tile::amx))
       return TiledProduct<epilogue>(weights, inputs, rows, outputs).compute(first, last);
 #endif
   const size_t bytes = row_bytes(weights);
   using S = Sizes<Dot>;
-  const bool square = weights.tile == Tile::usual ? S::kSquare : weights.tile == Tile::square;
+  const bool given = weights.tile == Tile::tall || weights.tile == Tile::square;
+  const bool square = given ? weights.tile == Tile::square : S::kSquare;
   const bool few = rows <= S::kFewRows || square;
   const Operands t{weights, inputs, outputs, bytes * kPanel, bytes, few ? S::kFewRows : S::kRows};
   if constexpr (epilogue == Epilogue::relu) std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));

@@ -49,8 +49,8 @@ struct AllTileShapes {
 };
 constexpr AllTileShapes kTileShapes;  // by rows; constant, because compilers do not see that _tile_loadconfig reads it
 
-// Rows of this thread's tiles of sums; 0: the tiles are not configured. A configuration costs some 200 cycles, so it is
-// kept from product to product, and released when the call of the engine ends or the thread goes to sleep.
+// Rows of this thread's tiles of sums; 0: the tiles are not configured. A configuration is slow, so it is kept from
+// product to product, and released when the call of the engine ends or the thread goes to sleep.
 thread_local int tile_rows = 0;
 
 void configure_tiles(int rows) {

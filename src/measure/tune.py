@@ -73,7 +73,7 @@ def of_model(folder: Path) -> Iterator[tuple[int, int]]:
 
 def tiles(inputs: int, outputs: int, kind: str) -> dict[str, float]:
     """The speeds of a product in a type, by tile."""
-    from nmt_frontier_engine import TILES, kernels
+    from nmt_frontier_engine import TILES, isa, kernels
 
     random = np.random.default_rng(1)
     outputs = native_model.padded(outputs)
@@ -87,7 +87,7 @@ def tiles(inputs: int, outputs: int, kind: str) -> dict[str, float]:
 
     once = min(seconds(lambda: call("usual", 10)) for _ in range(ROUNDS)) / 10
     repeat = max(1, round(SECONDS / once))
-    named = [tile for tile in TILES if tile != "usual"]
+    named = [tile for tile in TILES if tile != "usual" and (tile != "amx" or isa() == "amx")]
     spent = [{tile: seconds(functools.partial(call, tile, repeat)) for tile in named} for _ in range(ROUNDS)]
     operations = 2e-9 * ROWS * inputs * outputs * repeat
     return {tile: float(f"{operations / min(times[tile] for times in spent):.4g}") for tile in named}

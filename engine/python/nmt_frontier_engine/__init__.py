@@ -72,7 +72,7 @@ class Hypothesis(NamedTuple):
 
 
 INTERFACE = 2  # kInterface of engine/bindings/c_api.h
-TILES = ("usual", "tall", "square")
+TILES = ("usual", "tall", "square", "amx")
 _INTS, _FLOATS = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_float)
 _BYTES = ctypes.POINTER(ctypes.c_char)
 _C = {"int": ctypes.c_int32, "bool": ctypes.c_int32, "float": ctypes.c_float, "frozenset[str]": ctypes.c_uint32}

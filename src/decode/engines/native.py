@@ -177,7 +177,8 @@ def tiles(folder: Path, description: Description, beam_size: int) -> dict[tuple[
         for shape, of_types in products.items():
             times = of_types[description.quantization]
             inputs, outputs = map(int, shape.split("x"))
-            found[inputs, outputs] = max(tiles[1:], key=times.__getitem__)
+            named = [tile for tile in tiles[1:] if tile != "amx" or tile in times]  # timed only where the CPU has it
+            found[inputs, outputs] = max(named, key=times.__getitem__)
         return found
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{folder / model_folder.TUNED}: damaged ({error}); delete it, or tune again") from None
