@@ -208,17 +208,19 @@ def test_the_map_has_the_candidates_of_the_shortlist(tmp_path):
     lines = [f"p{target} p7 0.{target:03}\n" for target in range(200)]
     ties = [f"p{target} p10 0.1\n" for target in range(150)]
     write_text(tmp_path / "lex.txt", "".join([*lines, "p250 p8 0.5\n", "NULL p9 0.5\n", *ties]))
-    found = export.candidates(tmp_path / "lex.txt", pieces)
+    _, found = export.candidates(tmp_path / "lex.txt", pieces, pieces)
     assert found["p7"] == {"p7", *pieces[100:200]} and found["p8"] == {"p8", "p250"} and found["p9"] == {"p9"}
     assert found["p10"] == {"p10", *pieces[50:150]}
-    assert export.vocabulary_map(tmp_path / "lex.txt", pieces).startswith("\t" + " ".join(pieces[:100]) + "\np0\tp0\n")
+    assert export.vocabulary_map(tmp_path / "lex.txt", pieces, pieces).startswith(
+        "\t" + " ".join(pieces[:100]) + "\np0\tp0\n"
+    )
 
 
 @pytest.mark.parametrize("line", ["p1 p2", "p1 p2 x", "p1 absent 0.5", "absent p1 0.5"])
 def test_a_shortlist_of_another_model(tmp_path, line):
     write_text(tmp_path / "lex.txt", f"p1 p2 0.5\n{line}\n")
     with pytest.raises(UserError, match=r"lex\.txt: line 2 is not `target source probability` with pieces of"):
-        export.candidates(tmp_path / "lex.txt", ["p1", "p2"])
+        export.candidates(tmp_path / "lex.txt", *[["p1", "p2"]] * 2)
 
 
 def test_the_waves_of_the_positions_are_marians():

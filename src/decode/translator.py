@@ -14,26 +14,23 @@ from decode import engines, tuned
 from decode.engines import Search
 from decode.engines.interface import Device
 from decode.pipeline import GPU, MANY_CORES, LongLines, Pipeline
-from formats import model_folder, records, switches
+from formats import records, switches
 from formats.decoding import MAXIMUM_INPUT, ONE_CORE
-from formats.loading import pieces
+from formats.tokenizers import of_folder
 
 BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings on which the content of batches depends
 
 
 class Tokenizer:
-    """The SentencePiece model of a folder. Raises UserError if it is missing or damaged."""
+    """The tokenizer of a folder. Raises UserError if it is missing or damaged."""
 
     def __init__(self, folder: Path):
-        self._processor = pieces(folder / model_folder.TOKENIZER)
-
-    def encode(self, line: str) -> list[str]:
-        pieces: list[str] = self._processor.encode(line, out_type=str)
-        return pieces
+        tokenizer = of_folder(folder)
+        self.encode, self._decode = tokenizer.encode, tokenizer.decode
 
     def decode(self, pieces: list[str]) -> str:
         """The text on one line, normalised like a record's."""
-        return records.sentence(self._processor.decode(pieces))
+        return records.sentence(self._decode(pieces))
 
 
 class Translator(Pipeline):

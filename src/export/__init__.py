@@ -15,6 +15,8 @@ From aligned pairs to a vocabulary map:
 From checkpoints to model folders:
 
 - ``convert``: OpenNMT-tf checkpoints to CTranslate2 (command)
+- ``model``: models that were trained elsewhere to the native engine (command)
+- ``toolkits``: their readers, one a toolkit
 - ``native``: CTranslate2's models to the native engine (command)
 - ``float_model``: a model that a reader gives and the native engine's writer takes
 - ``read_ctranslate2``, ``read_opennmt_tf``, ``read_marian``: readers of models for it

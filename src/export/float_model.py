@@ -30,6 +30,7 @@ class FloatModel:
     origin: the file or folder, for messages. metadata: of the file, without the type. products: matrices with their
     biases. vectors: of layer normalisation and positions, as they are stored. embeddings: the matrix of ``source``,
     ``target`` and ``output``, [pieces, units], with the name of what it is tied to; equal names are stored once.
+    integers: whether matrices were integers before; in 8 bits these are kept where the engine's bound allows it.
     Raises UserError for embeddings that do not fit their vocabulary.
     """
 
@@ -40,6 +41,7 @@ class FloatModel:
     embeddings: dict[str, tuple[str, NDArray[Any]]]
     output_bias: NDArray[Any]
     vocabulary: native_model.Vocabulary
+    integers: bool = False
 
     def __post_init__(self) -> None:
         pieces = {"source": self.vocabulary.source, "target": self.vocabulary.target, "output": self.vocabulary.target}
@@ -53,18 +55,29 @@ class FloatModel:
         """The tensors in a type, and metadata that name those of the embeddings; tied ones share a name."""
         tensors = {name: value.astype(np.float32) for name, value in self.vectors.items()}
         for name, (weights, bias) in self.products.items():
-            tensors |= native_model.linear(name, weights, bias, kind)
+            tensors |= native_model.linear(name, weights, bias, kind, self.integers)
         stored: dict[str, str] = {}
         for side in ("output", "source", "target"):  # the output layer's first: its integers are bounded
             origin, matrix = self.embeddings[side]
             if origin not in stored:
                 stored[origin] = side
-                tensors |= native_model.rows(side, matrix, kind, bounded=side == "output")
+                tensors |= native_model.rows(side, matrix, kind, side == "output", self.integers)
         entries = native_model.padded(len(self.output_bias))
         tensors["output.bias"] = native_model.pad(self.output_bias.astype(np.float32), entries)
         if kind == "int8":
             tensors["output.offset"] = native_model.offset(tensors["output.rows"])
         return tensors, {f"rows.{side}": stored[origin] for side, (origin, _) in self.embeddings.items()}
+
+    def coarser(self) -> tuple[int, int]:
+        """Of how many 8-bit channels of products the integers are not kept, because their sums could overflow."""
+        changed = total = 0
+        for matrix in [*(weights for weights, _ in self.products.values()), self.embeddings["output"][1]]:
+            step = native_model.steps(matrix)
+            integers = np.rint(matrix / np.where(step > 0, step, 1)[:, None])
+            kept = (step > 0) & (native_model.lane_sum(integers) <= native_model.INT8_LANE)
+            used = matrix.any(axis=1)
+            changed, total = changed + int((used & ~kept).sum()), total + int(used.sum())
+        return changed, total
 
     def write(self, kind: str, folder: Path) -> None:
         """Write the weights in a type, and the vocabularies, into a new folder."""

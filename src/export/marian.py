@@ -7,6 +7,7 @@ a lexical shortlist as its binary one, the others as a vocabulary map with the s
 
 import argparse
 import tempfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -26,7 +27,7 @@ from decode.engines.native import Native
 from export import model_folder, read_marian
 from export.marian_parameters import CONFIG, Options, Parameters, read_pieces
 from export.read_marian import positions
-from formats import marian
+from formats import marian, marian_binary
 from formats.model_folder import Description, Making
 from formats.shape import SELF_ATTENTION, Conditional, Transformer
 
@@ -82,14 +83,34 @@ def convert(parameters: Parameters, vocabulary: Path, kind: str, output: Path) -
             raise UserError(f"CTranslate2 does not take this model of Marian's: {error}") from error
 
 
-def candidates(shortlist: Path, pieces: list[str]) -> dict[str, set[str]]:
-    """The candidates of each source piece: its best translations in the shortlist, and, as in Marian, itself.
+def candidates(shortlist: Path, source: list[str], target: list[str]) -> tuple[int, dict[str, set[str]]]:
+    """How many entries of the vocabulary are always candidates, and those of each source piece.
 
-    Of equally probable ones Marian takes those that come later in the vocabulary; it ignores lines with NULL. Raises
-    UserError for a line that is not ``target source probability`` with pieces of the vocabulary.
+    These are its best translations in the shortlist, which may be a text or Marian's binary file, and, as in Marian,
+    itself where both sides share a vocabulary. Of equally probable ones Marian takes those that come later in the
+    vocabulary; it ignores lines with NULL. Raises UserError for a line that is not ``target source probability`` with
+    pieces of the vocabulary, and for a damaged file.
     """
+    own = [{piece} if source == target else set() for piece in source]
+    try:
+        binary = marian_binary.is_shortlist(shortlist)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"{shortlist}: missing or damaged ({error})") from None
+    if binary:
+        first, numbers = marian_binary.read_shortlist(shortlist, len(source), len(target))
+        listed = [{target[number] for number in of_piece} for of_piece in numbers]
+        return first, {piece: ours | found for piece, ours, found in zip(source, own, listed, strict=False)}
+    try:
+        found = _listed(shortlist, source, target)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{shortlist}: neither a text nor a binary shortlist of Marian's ({error})") from None
+    return marian.FIRST, {piece: ours | found[piece] for piece, ours in zip(source, own, strict=True)}
+
+
+def _listed(shortlist: Path, source_pieces: list[str], pieces: list[str]) -> dict[str, set[str]]:
+    """The best translations of each source piece in a text."""
     numbers = {piece: number for number, piece in enumerate(pieces)}
-    translations: dict[str, list[tuple[float, int]]] = {piece: [] for piece in pieces}
+    translations: dict[str, list[tuple[float, int]]] = {piece: [] for piece in source_pieces}
     with open(shortlist, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
@@ -100,15 +121,16 @@ def candidates(shortlist: Path, pieces: list[str]) -> dict[str, set[str]]:
                 wrong = f"line {number} is not `target source probability` with pieces of this model"
                 raise UserError(f"{shortlist}: {wrong}") from None
     return {
-        source: {source, *(pieces[target] for _, target in sorted(ranked)[-marian.BEST :])}
+        source: {pieces[target] for _, target in sorted(ranked)[-marian.BEST :]}
         for source, ranked in translations.items()
     }
 
 
-def vocabulary_map(shortlist: Path, pieces: list[str]) -> str:
+def vocabulary_map(shortlist: Path, source: list[str], target: list[str]) -> str:
     """The shortlist in the format of CTranslate2's vocabulary maps."""
-    lines = (f"{source}\t{' '.join(sorted(targets))}\n" for source, targets in candidates(shortlist, pieces).items())
-    return "".join(["\t" + " ".join(pieces[: marian.FIRST]) + "\n", *lines])
+    first, found = candidates(shortlist, source, target)
+    lines = (f"{piece}\t{' '.join(sorted(targets))}\n" for piece, targets in found.items() if targets)
+    return "".join(["\t" + " ".join(target[:first]) + "\n", *lines])
 
 
 def check_decoding(config: Options) -> None:
@@ -160,7 +182,7 @@ def export(
     with tempfile.TemporaryDirectory() as scratch:
         vmap = None
         if shortlist:
-            write_text(vmap := Path(scratch) / CTranslate2.map_file, vocabulary_map(shortlist, pieces))
+            write_text(vmap := Path(scratch) / CTranslate2.map_file, vocabulary_map(shortlist, pieces, pieces))
         for kind in types:
             writers: Writers = {Native: (partial(read.write, kind), vmap)}
             # Marian rounds the matrices of recurrent cells one by one, then joins them: it crashes or outputs noise.

@@ -1,6 +1,7 @@
-"""The weights and options of Marian's model.npz. Each weight is taken once, so that none is forgotten."""
+"""The weights and options of Marian's model.npz or model.bin. Each weight is taken once, so that none is forgotten."""
 
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,17 @@ import numpy as np
 import yaml
 from ctranslate2.converters.marian import load_vocab
 from numpy.typing import NDArray
+from sentencepiece import SentencePieceProcessor
 
 from common.errors import UserError
 from decode.engines.marian import Marian
 from decode.engines.native import Native
 from export.float_model import Product
-from formats import marian, native_model
+from formats import marian, marian_binary, native_model
 
-CONFIG = "special:model.yml"  # the entry of model.npz that holds Marian's options
+CONFIG = "special:model.yml"  # the entry that holds Marian's options
+ALPHAS = "_QuantMultA"  # ends the names of fixed scales of inputs, which the native engine does not need
+DAMAGED = (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, yaml.YAMLError)
 
 # Options with a meaning for every computation, and the one value of each that the engine computes.
 ONLY = {"input-types": [], "layer-normalization": False, "lemma-dim-emb": 0, "right-left": False, "ulr": False}
@@ -34,15 +38,27 @@ class Options(dict[str, Any]):
 
 
 class Parameters:
-    """The weights and options of a model.npz. Raises UserError for a file that is missing or damaged."""
+    """The weights and options of a model.npz or model.bin.
+
+    integers: whether its matrices are 8 or 16-bit integers. Raises UserError for a file that is missing or damaged.
+    """
 
     def __init__(self, path: Path):
-        self.path = path
+        self.weights: dict[str, np.ndarray]
+        self.path, self.integers, binary = path, False, ".bin" in path.suffixes
         try:
-            self.weights: dict[str, NDArray[Any]] = dict(np.load(path))
+            self.weights: dict[str, NDArray[Any]]
+            if binary:
+                items = marian_binary.read(path)
+                self.integers = any(item.integers for item in items.values())
+                self.weights = {name: item.value for name, item in items.items() if not name.endswith(ALPHAS)}
+            else:
+                self.weights = dict(np.load(path))
             self.config = Options(yaml.safe_load(self.weights.pop(CONFIG).tobytes().rstrip(b"\0")), path)
-        except (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFile, yaml.YAMLError) as error:
-            raise UserError(f"{path}: not a model.npz of Marian's, or damaged: {error}") from None
+        except DAMAGED as error:
+            raise UserError(
+                f"{path}: not a model.{'bin' if binary else 'npz'} of Marian's, or damaged: {error}"
+            ) from None
         self._left = {*self.weights}
 
     def __contains__(self, name: str) -> bool:
@@ -108,14 +124,20 @@ class Parameters:
 
 
 def read_pieces(vocabulary: Path, side: int, parameters: Parameters) -> list[str]:
-    """The pieces of a vocab.yml by number. side: 0 for the source, 1 for the target.
+    """The pieces of a vocab.yml or vocab.spm by number. side: 0 for the source, 1 for the target.
 
     Raises UserError for a file that is missing, damaged or not this model's.
     """
+    kind = "vocab.spm" if ".spm" in vocabulary.suffixes else "vocab.yml"
     try:
-        found: list[str] = load_vocab(vocabulary)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{vocabulary}: missing, or not a vocab.yml of Marian's: {error}") from None
+        found: list[str]
+        if kind == "vocab.spm":
+            model = SentencePieceProcessor(model_proto=marian_binary.content(vocabulary))
+            found = [model.id_to_piece(number) for number in range(model.get_piece_size())]
+        else:
+            found = load_vocab(vocabulary)
+    except (OSError, ValueError, RuntimeError, EOFError, zlib.error) as error:
+        raise UserError(f"{vocabulary}: missing, or not a {kind} of Marian's: {error}") from None
     if len(found) != parameters.config["dim-vocabs"][side] or found[:2] != [marian.END, marian.UNKNOWN]:
         raise UserError(f"{vocabulary}: not the vocabulary of {parameters.path}")
     return found

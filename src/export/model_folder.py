@@ -2,7 +2,7 @@
 
 import argparse
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
@@ -14,47 +14,59 @@ from common.files import atomic_path, read_json, typed, write_json, write_text
 from decode import engines
 from decode.engines import Search
 from decode.engines.ctranslate2 import CTranslate2
-from formats import model_folder, vocabulary_map
+from formats import model_folder, tokenizers, vocabulary_map
 from formats.learning import Weights
-from formats.loading import pieces
 from formats.model_folder import Description, Making
 
 README = """# {source}-{target} translation model "{system}" ({quantization})
 
 {role_sentence} Shape {shape}, {parameters:,} parameters, weights in {quantization}, for the engine {engine}.
-Made by the study `{study}` of nmt-frontier.
+{origin}
 
     echo "A sentence." | python -m decode.translate --model .
 
 | file | what |
 |---|---|
 | `model.json` | what this folder is, for programs |
-| `sentencepiece.model` | splits both languages into the pieces of the joint vocabulary |
 {rows}"""
 ROLES = {
     "teacher": "The teacher: trained on the original data.",
     "student": "A student: trained on the teacher's translations (sequence-level distillation).",
     "control": "A control: the same shape as a student, trained on the original data.",
     "untrained": "Untrained: its weights are random and its translations mean nothing. It is there to be timed.",
+    "imported": "Imported: trained elsewhere.",
 }
 
 
-def make(description: Description, weights: Path, sentencepiece: Path, candidates: Path | None, output: Path) -> None:
+def make(
+    description: Description,
+    weights: Path,
+    tokenizer: Path | Mapping[str, Path],
+    candidates: Path | None,
+    output: Path,
+) -> None:
     """Copy everything into a new folder ``output``; a folder there is replaced only by a complete one.
 
+    tokenizer: the SentencePiece model of both sides, or files by their names in formats.tokenizers.
     candidates: the vocabulary map in the format that the engine reads, or None. Raises UserError for a folder without
     weights, and for a map that does not belong to the model.
     """
     engine = engines.ENGINES[description.engine]
     with atomic_path(output) as part:
         engine.copy_weights(weights, part)
-        shutil.copy(sentencepiece, part / model_folder.TOKENIZER)
+        for name, path in (tokenizer if isinstance(tokenizer, Mapping) else {tokenizers.SHARED: tokenizer}).items():
+            shutil.copyfile(path, part / name)
         if candidates:
             engine.write_map(candidates, part)
         description = replace(description, sha256=model_folder.checksums(part))
         write_json(part / model_folder.DESCRIPTION, description)
-        rows = "".join(f"| `{name}` | {what} |\n" for name, what in engine.files.items() if (part / name).exists())
+        files = {**tokenizers.FILES, **engine.files}
+        rows = "".join(f"| `{name}` | {what} |\n" for name, what in files.items() if (part / name).exists())
         values = {**asdict(description), "role_sentence": ROLES[str(description.role)], "rows": rows}
+        values |= {side: values[side] or "unknown" for side in ("source", "target")}
+        values["origin"] = f"Made by the study `{description.study}` of nmt-frontier."
+        if description.made_by and (found := description.made_by.imported):
+            values["origin"] = f"Imported from {found} by `python -m export.model` of nmt-frontier."
         write_text(part / model_folder.README, README.format(**values))
 
 
@@ -96,7 +108,7 @@ def checked(folder: Path, accepted: Collection[str] = (CTranslate2.name,)) -> De
         labels = " or ".join(engines.ENGINES[name].label for name in accepted)
         raise UserError(f"{folder}: is for {description.engine}; what is handed on is a model of {labels}")
     engines.load(folder, Search(vocabulary_map=description.vocabulary_map))
-    pieces(folder / model_folder.TOKENIZER)
+    tokenizers.of_folder(folder, description)
     if description.vocabulary_map and description.engine == CTranslate2.name:
         vocabulary_map.check(folder / CTranslate2.map_file, CTranslate2.vocabulary(folder))
     return description

@@ -145,6 +145,7 @@ def read(parameters: Parameters, source: list[str], target: list[str]) -> FloatM
         raise UserError(f"{parameters.path}: the native engine has no --type {kind} of Marian's")
     model = readers[kind](parameters, source, target)
     parameters.check_all_taken()
+    model.integers = parameters.integers
     return model
 
 

@@ -23,7 +23,7 @@ from common.files import read_json, typed, write_json, write_text
 from formats import schema_from_dataclass, switches
 from formats.schema_from_dataclass import Column, noted, required
 
-Role = Literal["teacher", "student", "control", "untrained"]
+Role = Literal["teacher", "student", "control", "untrained", "imported"]
 ROLES: tuple[Role, ...] = get_args(Role)
 UNTRAINED = "untrained"  # random weights: speed only
 # Kinds of records that alone have some fields.

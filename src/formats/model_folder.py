@@ -33,6 +33,7 @@ class Making(Struct, omit_defaults=True):
 
     steps: int | None = None  # of the training
     marian: str | None = None  # its version
+    imported: str | None = None  # toolkit and file of a model that was made elsewhere (export.model)
     input_scales: Calibration | None = None
 
 
@@ -54,6 +55,7 @@ class Description(Struct, kw_only=True, omit_defaults=True):
     parameters: int | None = None
     quantization: str  # type of the weights
     vocabulary_map: bool  # whether the folder has one
+    tokenizer: str | None = None  # `spaces`: lines are pieces; else the files say it (formats.tokenizers)
     made_by: Making | None = None
     sha256: dict[str, str] | None = None  # by path inside the folder, of all files but model.json and the README
 

@@ -33,6 +33,7 @@ PANEL = 16
 MOST_UNITS = 8192
 
 # Bounds that keep every sum exact (engine/kernels/dots.h).
+MULTIPLES = 16  # of its step that the smallest weight of a row of integers has, at most
 INT8_LANE = 128  # largest sum of the weights of one sign in a 16-bit lane: 255 x 128 < 2^15
 INT16_INPUT = 4095  # magnitude of an int16 input
 INT32 = 2**31 - 1
@@ -53,10 +54,11 @@ def padded(count: int) -> int:
     return -(-count // PANEL) * PANEL
 
 
-def quantized(weights: Array, kind: str, bounded: bool = True) -> tuple[Array, Array]:
+def quantized(weights: Array, kind: str, bounded: bool = True, keep: bool = False) -> tuple[Array, Array]:
     """Rows of float32 weights as integers and the scale of each row: weight = integer x scale.
 
     bounded: choose scales with which no product can overflow; otherwise, for embeddings, by the largest weight.
+    keep: in 8 bits, take the steps that weights have that were 8-bit integers before.
     """
     largest = np.maximum(np.abs(weights).max(axis=1, initial=0), 1e-9)
     if kind == "int16":
@@ -68,6 +70,9 @@ def quantized(weights: Array, kind: str, bounded: bool = True) -> tuple[Array, A
         scale = scale.astype(np.float32)
         return np.rint(weights / scale[:, None]).astype(np.int16), scale
     scale = (largest / 127).astype(np.float32)
+    if keep:
+        found = steps(weights)
+        scale = np.where(found > 0, found, scale)
     integers = np.rint(weights / scale[:, None])
     if bounded:
         over = lane_sum(integers) > INT8_LANE
@@ -78,6 +83,21 @@ def quantized(weights: Array, kind: str, bounded: bool = True) -> tuple[Array, A
             integers[over] = np.rint(weights[over] / scale[over, None])
             over[over] = lane_sum(integers[over]) > INT8_LANE
     return np.clip(integers, -127, 127).astype(np.int8), scale
+
+
+def steps(weights: Array) -> Array:
+    """For each row the largest number of which all its weights are at most 127 multiples, or 0 if there is none."""
+    magnitudes = np.abs(weights.astype(np.float32))
+    smallest = np.where(magnitudes > 0, magnitudes, np.inf).min(axis=1, initial=np.inf)
+    found, left = np.zeros(len(weights), np.float32), np.flatnonzero(np.isfinite(smallest))
+    for multiple in range(1, MULTIPLES + 1):
+        step = smallest[left] / np.float32(multiple)
+        quotients = magnitudes[left] / step[:, None]
+        fits = (np.abs(quotients - np.rint(quotients)).max(axis=1, initial=0) < 1e-3) & (quotients.max(axis=1) < 127.5)
+        # From the largest weight, whose quotient is known best.
+        found[left[fits]] = magnitudes[left[fits]].max(axis=1) / np.rint(quotients[fits].max(axis=1))
+        left = left[~fits]
+    return found
 
 
 def lane_sum(integers: Array) -> Array:
@@ -98,24 +118,24 @@ def panels(matrix: Array) -> Array:
     return np.ascontiguousarray(matrix.reshape(outputs // PANEL, PANEL, inputs // group, group).transpose(0, 2, 1, 3))
 
 
-def linear(name: str, weights: Array, bias: Array, kind: str) -> dict[str, Array]:
-    """The tensors of a product. weights: float32 [outputs, inputs], multiples of 16."""
+def linear(name: str, weights: Array, bias: Array, kind: str, keep: bool = False) -> dict[str, Array]:
+    """The tensors of a product. weights: float32 [outputs, inputs], multiples of 16. keep: as for ``quantized``."""
     tensors = {f"{name}.bias": bias.astype(np.float32)}
     if kind == "float32":
         return {f"{name}.weight": panels(weights.astype(np.float32)), **tensors}
-    integers, scale = quantized(weights, kind)
+    integers, scale = quantized(weights, kind, keep=keep)
     tensors |= {f"{name}.weight": panels(integers), f"{name}.scale": scale}
     if kind == "int8":
         tensors[f"{name}.offset"] = offset(integers)
     return tensors
 
 
-def rows(name: str, weights: Array, kind: str, bounded: bool) -> dict[str, Array]:
+def rows(name: str, weights: Array, kind: str, bounded: bool, keep: bool = False) -> dict[str, Array]:
     """The tensors of a lookup table: [entries, units], entries padded with zeros."""
     weights = pad(weights.astype(np.float32), padded(len(weights)), weights.shape[1])
     if kind == "float32":
         return {f"{name}.rows": weights}
-    integers, scale = quantized(weights, kind, bounded)
+    integers, scale = quantized(weights, kind, bounded, keep)
     return {f"{name}.rows": integers, f"{name}.scale": scale}
 
 

@@ -40,6 +40,7 @@ ROLES = {  # names of one and of several in a sentence
     "student": ("student", "students"),
     "control": ("control (a student trained on the original data)", "controls (students trained on the original data)"),
     "untrained": ("untrained model", "untrained models"),
+    "imported": ("imported model", "imported models"),
 }
 SHARD = re.compile(r"_\d+-of-\d+$")  # the end of the name of a job that is split
 LEAST_SECONDS = 1.0

@@ -1,0 +1,5 @@
+"""Readers of models that were trained elsewhere, one module a toolkit; export.model chooses among them.
+
+- ``found``: what a reader returns, and the tokenizer files beside a model
+- ``marian``: Marian's models, also those of Firefox and Bergamot
+"""

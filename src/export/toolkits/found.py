@@ -1,0 +1,86 @@
+"""A model that was trained elsewhere, as its reader found it, and the tokenizer files beside it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from common.errors import UserError
+from export.float_model import FloatModel
+from formats import tokenizers
+
+Sides = tuple[str | None, str | None]  # source and target language, where they are known
+SHARED_NAMES = ("sentencepiece.model", "spm.model", "sentencepiece.bpe.model", "spiece.model")
+SIDE_NAMES = (("source.spm", "target.spm"), ("source.model", "target.model"), tokenizers.SIDES)
+CODE_NAMES = ("bpe.model", "bpe.codes", "bpecodes", "codes")
+
+
+@dataclass
+class Options:
+    """What the user said about a model: files that belong to it, where they are not the ones beside it.
+
+    tokenizer: one file or one a side; none if ``spaces``, which says that lines are pieces. weights: which of several
+    files of weights.
+    """
+
+    vocabularies: Sequence[Path] = ()
+    tokenizer: Sequence[Path] = ()
+    spaces: bool = False
+    shortlist: Path | None = None
+
+
+@dataclass
+class Found:
+    """A model, and what it needs to translate text.
+
+    toolkit: with the file or folder, for people. tokenizer: files by their names in formats.tokenizers, none if lines
+    are pieces. vocabulary_map: writes the lines of a map in CTranslate2's format to a file. longest: pieces at which
+    its toolkit cuts off a translation, if it says so.
+    """
+
+    toolkit: str
+    model: FloatModel
+    shape: str
+    parameters: int
+    tokenizer: Mapping[str, Path]
+    languages: Sides = (None, None)
+    vocabulary_map: Callable[[Path], None] | None = None
+    longest: int | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def tokenizer_files(folder: Path, options: Options, needed: str) -> dict[str, Path]:
+    """The tokenizer of a model by the names of a model folder: the one that the options name, or the one beside it.
+
+    needed: what the pieces of this model come from, for messages. Raises UserError where there is none.
+    """
+    if options.spaces:
+        return {}
+    if options.tokenizer:
+        return named(options.tokenizer)
+    for source, target in SIDE_NAMES:
+        if (folder / source).exists() and (folder / target).exists():
+            return named([folder / source, folder / target])
+    for name in (*SHARED_NAMES, *CODE_NAMES):
+        if (folder / name).exists():
+            return named([folder / name])
+    if len(models := sorted(folder.glob("*.spm"))) == 1:
+        return named(models)
+    given = "give the files with --tokenizer, or --spaces if its text is pieces with spaces between them"
+    raise UserError(f"{folder}: no tokenizer in it; {needed}; {given}")
+
+
+def named(files: Sequence[Path]) -> dict[str, Path]:
+    """Tokenizer files by the names of a model folder. Raises UserError for a file that is missing."""
+    if missing := [path for path in files if not path.is_file()]:
+        raise UserError(f"{missing[0]}: no such tokenizer")
+    if len(files) == 2:
+        return dict(zip(tokenizers.SIDES, files, strict=True))
+    (path,) = files
+    return {tokenizers.CODES if is_codes(path) else tokenizers.SHARED: path}
+
+
+def is_codes(path: Path) -> bool:
+    """Whether a file holds BPE codes, which are text, not a SentencePiece model."""
+    with open(path, "rb") as file:
+        start = file.read(512)
+    return start.startswith(b"#version") or (path.name in CODE_NAMES and b"\0" not in start)
