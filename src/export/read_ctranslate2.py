@@ -1,4 +1,4 @@
-"""Read a CTranslate2 model with float32 weights for the native engine.
+"""Read a CTranslate2 model, of any version and type of weights, for the native engine.
 
 A model with anything that the native engine does not compute is refused, by its name.
 """
@@ -19,6 +19,23 @@ from formats import ctranslate2_model, native_model
 
 RELU, SWISH = 0, 2  # CTranslate2's numbers of the activations
 NO_ATTRIBUTE = object()
+HEADS = {"": 8, "TransformerBase": 8, "TransformerBig": 16}  # of specifications before TransformerSpec
+OF_BOTH = ("num_heads", "pre_norm", "activation", "embeddings_merge", "alignment_layer", "alignment_heads")
+INT16_SCALE = 1000
+CONFIGURED = 6  # the first version with a config.json
+# The configuration of versions before 6 is in the variables.
+STRINGS = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+FLAGS = {
+    "with_source_bos": False,
+    "with_source_eos": False,
+    "with_target_bos": True,
+    "user_decoder_start_tokens": False,
+}
+# Variables of revision 1 had OpenNMT-tf's names.
+OLD_NAMES = (
+    ("transformer/", ""), (":0", ""), ("w_embs", "embeddings/weight"), ("kernel", "weight"),
+    ("LayerNorm", "layer_norm"), ("dense", "projection"), ("conv1d_", "linear_"), ("conv1d", "linear_0"),
+)  # fmt: skip
 # Attributes without meaning for a model whose ABSENT ones are 0.
 IGNORED = {"decoder/alignment_heads", "decoder/alignment_layer", "decoder/alibi_use_positive_positions",
            "decoder/scale_alibi", "encoder/embeddings_merge"}  # fmt: skip
@@ -30,12 +47,20 @@ class Weights:
 
     def __init__(self, folder: Path):
         model = ctranslate2_model.read(folder)
-        if model.specification != "TransformerSpec":
+        if model.specification not in ("TransformerSpec", *HEADS):
             raise UserError(f"{folder}: the native engine has no {model.specification}")
-        self.folder = folder
-        self.variables = {name: variable.array() for name, variable in model.variables.items()}
-        self.aliases = model.aliases
-        self.left = {*self.variables}
+        self.folder, self.version = folder, model.version
+        rename = _of_opennmt_tf if model.revision == 1 and model.specification in HEADS else str
+        self.variables = {rename(name): variable.array() for name, variable in model.variables.items()}
+        self.aliases = dict(model.aliases)
+        if model.specification in HEADS:
+            self.variables.setdefault("num_heads", np.array(HEADS[model.specification], np.int32))
+        for name in OF_BOTH:
+            if name in self.variables:  # of revisions before 5
+                self.aliases |= {f"{side}/{name}": name for side in ("encoder", "decoder")}
+        scales = {f"{name}_scale" for name in self.variables}
+        self.integers = any(array.dtype == np.int8 and array.ndim > 1 for array in self.variables.values())
+        self.left = {*self.variables} - scales - {*STRINGS, *FLAGS}
 
     def __contains__(self, name: str) -> bool:
         return self.name(name) in self.variables
@@ -50,9 +75,16 @@ class Weights:
             raise UserError(f"{self.folder}: has no variable {name}; the native engine needs it")
         self.left.discard(stored)
         array = self.variables[stored]
-        if array.ndim and array.dtype != np.float32:
-            raise UserError(f"{self.folder}: {name} is {array.dtype}; convert a model with float32 weights")
-        return array
+        if array.dtype in (np.int8, np.int16) and array.ndim > 1:
+            return self._restored(stored, array)
+        return array.astype(np.float32) if array.ndim and np.issubdtype(array.dtype, np.floating) else array
+
+    def _restored(self, name: str, array: np.ndarray) -> np.ndarray:
+        """Integers as float32: divided by the scale of each row or of all. Old int16 models have none in the file."""
+        scale = self.variables.get(f"{name}_scale", np.float32(INT16_SCALE) if array.dtype == np.int16 else None)
+        if scale is None or scale.size not in (1, len(array)):
+            raise UserError(f"{self.folder}: {name} has no scale that fits; a file is damaged")
+        return array / scale.astype(np.float32).reshape(-1, *[1] * scale.ndim)
 
     def dense(self, name: str) -> Product:
         matrix, bias = self.take(f"{name}/weight"), f"{name}/bias"
@@ -73,7 +105,7 @@ class Weights:
 def read(folder: Path) -> FloatModel:
     """The model in a folder of a CTranslate2 converter, float32. Raises UserError for one that it cannot run."""
     weights = Weights(folder)
-    config, source, target = _files(folder)
+    config, source, target = _files(folder, weights)
     for name in ABSENT:
         if weights.attribute(name, 0):
             raise UserError(f"{folder}: the native engine has no {name.partition('/')[2]}")
@@ -101,7 +133,9 @@ def read(folder: Path) -> FloatModel:
     }
     framing = ([config[f"{name}_token"]] if config.get(f"add_source_{name}") else [] for name in ("bos", "eos"))
     vocabulary = native_model.Vocabulary(source, target, config["unk_token"], *framing)
-    model = FloatModel(folder, metadata, layers.products, layers.vectors, embeddings, output_bias, vocabulary)
+    model = FloatModel(
+        folder, metadata, layers.products, layers.vectors, embeddings, output_bias, vocabulary, weights.integers
+    )
     weights.check_all_taken()
     return model
 
@@ -133,10 +167,10 @@ class Layers(LayerWeights):
     def __init__(self, weights: Weights):
         super().__init__()
         self._weights = weights
-        self.pre_norm = bool(weights.attribute("encoder/pre_norm"))
-        if self.pre_norm != bool(weights.attribute("decoder/pre_norm")):
+        self.pre_norm = bool(weights.attribute("encoder/pre_norm", True))
+        if self.pre_norm != bool(weights.attribute("decoder/pre_norm", True)):
             raise UserError(f"{weights.folder}: only one side normalises before its layers")
-        self.heads = {side: weights.attribute(f"{side}/num_heads") for side in ("encoder", "decoder")}
+        self.heads = {side: weights.attribute(f"{side}/num_heads", 8) for side in ("encoder", "decoder")}
         self.counts = {side: _count(weights, side) for side in self.heads}
         self.feed_forward_units: int | None = None
         for side, count in self.counts.items():
@@ -178,9 +212,10 @@ def _count(weights: Weights, side: str) -> int:
 
 def _factor(weights: Weights, side: str, units: int) -> float:
     """The factor of the embeddings: the square root of the units, a number, or 1."""
-    name = f"{side}/scale_embeddings"
+    names = [f"{side}/scale_embeddings", f"{side}/embeddings/multiply_by_sqrt_depth"]  # the second of old versions
+    name = next((name for name in names if name in weights), names[0])
     scale = weights.take(name) if name in weights else np.int8(True)
-    if scale.dtype == np.float32:
+    if np.issubdtype(scale.dtype, np.floating):
         return float(scale)
     return float(np.sqrt(np.float32(units))) if scale else 1.0  # a switch
 
@@ -194,14 +229,45 @@ def _positions(weights: Weights) -> NDArray[Any] | None:
     return source
 
 
-def _files(folder: Path) -> tuple[dict[str, Any], list[str], list[str]]:
+def _of_opennmt_tf(name: str) -> str:
+    """Today's name of a variable of revision 1."""
+    for old, new in OLD_NAMES:
+        name = name.replace(old, new, 1)
+    if name.startswith("encoder"):
+        return name.replace("multi_head", "self_attention", 1)
+    return name.replace("masked_multi_head", "self_attention", 1).replace("multi_head", "attention", 1)
+
+
+def _config_of_variables(weights: Weights) -> dict[str, Any]:
+    """The configuration of versions before 6, as CTranslate2 reads it from variables."""
+    given = {name: bool(weights.attribute(name, default)) for name, default in FLAGS.items()}
+    config: dict[str, Any] = {
+        name: bytes(weights.variables[name]).rstrip(b"\0").decode() if name in weights else default
+        for name, default in STRINGS.items()
+    }
+    config |= {f"add_source_{name}": given[f"with_source_{name}"] for name in ("bos", "eos")}
+    config["decoder_start_token"] = config["bos_token" if given["with_target_bos"] else "eos_token"]
+    return config
+
+
+def _files(folder: Path, weights: Weights) -> tuple[dict[str, Any], list[str], list[str]]:
     """The configuration of a model, its source and its target vocabulary, which may be one. Raises UserError."""
-    joint = folder / "shared_vocabulary.json"
-    paths = [joint] if joint.exists() else [folder / f"{side}_vocabulary.json" for side in ("source", "target")]
+    suffix = ".txt" if any(folder.glob("*_vocabulary.txt")) else ".json"
+    joint = folder / f"shared_vocabulary{suffix}"
+    paths = [joint] if joint.exists() else [folder / f"{side}_vocabulary{suffix}" for side in ("source", "target")]
     try:
-        config, *vocabularies = (read_json(path) for path in (folder / "config.json", *paths))
+        old = weights.version < CONFIGURED
+        config = _config_of_variables(weights) if old else read_json(folder / "config.json")
+        vocabularies = [_vocabulary(path, config.get("unk_token", "")) for path in paths]
         if missing := {"bos_token", "eos_token", "unk_token", "decoder_start_token"} - {*config}:
             raise ValueError(f"config.json lacks {', '.join(sorted(missing))}")
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{folder}: a file is missing or damaged ({error}); convert the model again") from None
     return config, vocabularies[0], vocabularies[-1]
+
+
+def _vocabulary(path: Path, unknown: str) -> list[str]:
+    """The pieces of a file, with the unknown piece, which CTranslate2 appends where it is missing."""
+    pieces: list[str] = read_json(path) if path.suffix == ".json" else path.read_text(encoding="utf-8").split("\n")
+    pieces = pieces[:-1] if path.suffix == ".txt" and pieces[-1] == "" else pieces
+    return pieces if unknown in pieces else [*pieces, unknown]

@@ -2,7 +2,8 @@
 
 The format is that of ``_serialize`` in CTranslate2's specs/model_spec.py: version, name and revision of the model's
 specification, variables, aliases. Numbers are little-endian and unpadded; a string begins with its length, which
-includes its final zero byte.
+includes its final zero byte. Version 1 has no name and revision, versions before 3 have no aliases, and versions before
+4 the size of an element for its type.
 """
 
 import math
@@ -16,8 +17,9 @@ from common.errors import UserError
 from formats.safetensors import Array
 
 NAME = "model.bin"
-VERSION = 6  # of the format
+VERSION = 6  # of the format; it reads older ones, too
 BFLOAT16 = 5  # the upper half of a float32; NumPy has no such type
+OF_SIZE = {4: 0, 2: 2, 1: 1}  # types of versions before 4 by the bytes of an element
 TYPES = {0: np.float32, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.float16, BFLOAT16: np.uint16}  # by their numbers
 
 PATH_OPTIONS = ("model_path", "data_dir", "vocab_paths", "model_dir", "user_dir")
@@ -52,6 +54,7 @@ class Model(NamedTuple):
     revision: int
     variables: dict[str, Variable]
     aliases: dict[str, str]
+    version: int = VERSION  # of the format of the file; ``write`` writes the newest
 
 
 def read(folder: Path) -> Model:
@@ -82,35 +85,43 @@ def write(folder: Path, model: Model) -> None:
 
 def _parsed(path: Path, data: memoryview) -> Model:
     (version,) = struct.unpack_from("<I", data)
-    if version != VERSION:
-        raise UserError(f"{path}: has version {version} of CTranslate2's format, this can read {VERSION}")
-    specification, place = _string(data, 4)
-    revision, count = struct.unpack_from("<II", data, place)
-    place += 8
+    if not 1 <= version <= VERSION:
+        raise UserError(f"{path}: has version {version} of CTranslate2's format, this can read 1 to {VERSION}")
+    specification, revision, place = "", 1, 4
+    if version > 1:
+        specification, place = _string(data, 4)
+        (revision,) = struct.unpack_from("<I", data, place)
+        place += 4
+    (count,) = struct.unpack_from("<I", data, place)
+    place += 4
     variables, aliases = {}, {}
     for _ in range(count):
         name, place = _string(data, place)
-        variable, place = _variable(data, place)
+        variable, place = _variable(data, place, version)
         if variable.type not in TYPES:
             raise UserError(f"{path}: {name} has type {variable.type}, this can read {', '.join(map(str, TYPES))}")
         if len(variable.data) != math.prod(variable.shape) * np.dtype(TYPES[variable.type]).itemsize:
             raise ValueError(f"{name} has {len(variable.data):,} bytes, which do not fill its shape {variable.shape}")
         variables[name] = variable
-    (count,) = struct.unpack_from("<I", data, place)
-    place += 4
+    count = 0
+    if version > 2:
+        (count,) = struct.unpack_from("<I", data, place)
+        place += 4
     for _ in range(count):
         name, place = _string(data, place)
         aliases[name], place = _string(data, place)
     if place != len(data):
         raise ValueError(f"{len(data):,} bytes, {place:,} by its own account")
-    return Model(specification, revision, variables, aliases)
+    return Model(specification, revision, variables, aliases, version)
 
 
-def _variable(data: memoryview, place: int) -> tuple[Variable, int]:
+def _variable(data: memoryview, place: int, version: int) -> tuple[Variable, int]:
     """A variable, and the offset of what follows."""
     (rank,) = struct.unpack_from("<B", data, place)
     *shape, kind, size = struct.unpack_from(f"<{rank}IBI", data, place + 1)
     start = place + 1 + 4 * rank + 5
+    if version < 4:
+        kind, size = OF_SIZE.get(kind, kind), size * kind
     return Variable(tuple(shape), kind, data[start : start + size]), start + size
 
 
