@@ -1,7 +1,8 @@
 """Make model folders of a model that was trained elsewhere: say what it is, and write it for the native engine.
 
-It recognises Marian's weights, also those of Firefox and Bergamot, CTranslate2's folders and Argos' packages. Each
-type of weights becomes a folder ``<output>/native-<type>``, which all commands take like any other.
+It recognises Marian's weights, also those of Firefox and Bergamot, CTranslate2's folders, Argos' packages, and the
+models of OPUS-MT as Hugging Face has them. Each type of weights becomes a folder ``<output>/native-<type>``, which all
+commands take like any other.
 """
 
 import argparse
@@ -12,13 +13,13 @@ from pathlib import Path
 from common.errors import UserError, command
 from decode.engines.native import Native
 from export import model_folder
-from export.toolkits import ctranslate2, marian
+from export.toolkits import ctranslate2, huggingface, marian
 from export.toolkits.found import Found, Options, Sides
 from formats import native_model, tokenizers
 from formats.marian_binary import content
 from formats.model_folder import Description, Making
 
-TOOLKITS = (ctranslate2, marian)  # modules with `recognised` and `read`, in the order in which they are asked
+TOOLKITS = (ctranslate2, huggingface, marian)  # modules with `recognised` and `read`; asked in this order
 
 
 def find(source: Path, options: Options) -> Found:

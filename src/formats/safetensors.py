@@ -20,11 +20,18 @@ Array = NDArray[Any]  # of the types and shapes that docstrings name
 TYPES: dict[np.dtype[Any], str] = {
     np.dtype(np.float32): "F32", np.dtype(np.int32): "I32", np.dtype(np.int16): "I16", np.dtype(np.int8): "I8",
 }  # fmt: skip
+READ: dict[str, np.dtype[Any]] = {name: of_numpy for of_numpy, name in TYPES.items()} | {
+    "F64": np.dtype(np.float64), "F16": np.dtype(np.float16), "I64": np.dtype(np.int64), "U8": np.dtype(np.uint8),
+    "BF16": np.dtype(np.uint16),
+}  # fmt: skip
 ALIGNMENT = 64
 
 
 def read(path: Path) -> dict[str, Array]:
-    """The tensors of a file, mapped into memory. Raises UserError for a missing or damaged file."""
+    """The tensors of a file, mapped into memory; bfloat16 becomes float32.
+
+    Raises UserError for a missing or damaged file.
+    """
     return _opened(path)[0]
 
 
@@ -58,8 +65,8 @@ def _tensor(data: Array, dtype: str, shape: list[int], data_offsets: list[int]) 
     start, end = data_offsets
     if not 0 <= start <= end <= len(data) or min(shape, default=0) < 0:
         raise ValueError(f"no tensor {shape} from {start} to {end}")
-    types = {name: numpy_type for numpy_type, name in TYPES.items()}
-    return data[start:end].view(types[dtype]).reshape(shape)
+    array = data[start:end].view(READ[dtype]).reshape(shape)
+    return (array.astype(np.uint32) << 16).view(np.float32) if dtype == "BF16" else array
 
 
 def write(path: Path, tensors: Mapping[str, Array], metadata: Mapping[str, str]) -> None:

@@ -2,5 +2,6 @@
 
 - ``found``: what a reader returns, and the tokenizer files beside a model
 - ``ctranslate2``: folders of CTranslate2, and Argos' packages
+- ``huggingface``: MarianMT in folders of Hugging Face
 - ``marian``: Marian's models, also those of Firefox and Bergamot
 """

@@ -63,7 +63,8 @@ def tokenizer_files(folder: Path, options: Options, needed: str) -> dict[str, Pa
     for name in (*SHARED_NAMES, *CODE_NAMES):
         if (folder / name).exists():
             return named([folder / name])
-    if len(models := sorted(folder.glob("*.spm"))) == 1:
+    models = [path for path in sorted(folder.glob("*.spm")) if not any(path.name in names for names in SIDE_NAMES)]
+    if len(models) == 1:
         return named(models)
     given = "give the files with --tokenizer, or --spaces if its text is pieces with spaces between them"
     raise UserError(f"{folder}: no tokenizer in it; {needed}; {given}")
