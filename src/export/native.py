@@ -1,7 +1,7 @@
-"""Convert a model with float32 weights to the native engine, in several types of weights at once.
+"""Convert a study's model to the native engine, in several types of weights at once.
 
-It reads what CTranslate2's converters wrote, from OpenNMT-tf, Marian or another toolkit, and checkpoints of OpenNMT-tf
-whose layers CTranslate2 lacks.
+It reads what CTranslate2's converters wrote, and checkpoints of OpenNMT-tf whose layers CTranslate2 lacks. Models that
+were trained elsewhere become model folders by export.model.
 """
 
 import argparse

@@ -28,10 +28,7 @@ ALIGNMENT = 64
 
 
 def read(path: Path) -> dict[str, Array]:
-    """The tensors of a file, mapped into memory; bfloat16 becomes float32.
-
-    Raises UserError for a missing or damaged file.
-    """
+    """The tensors of a file, mapped into memory. Raises UserError for a missing or damaged file."""
     return _opened(path)[0]
 
 
@@ -62,6 +59,7 @@ def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _tensor(data: Array, dtype: str, shape: list[int], data_offsets: list[int]) -> Array:
+    """A tensor where it is mapped; bfloat16, which NumPy lacks, becomes float32."""
     start, end = data_offsets
     if not 0 <= start <= end <= len(data) or min(shape, default=0) < 0:
         raise ValueError(f"no tensor {shape} from {start} to {end}")
