@@ -25,10 +25,10 @@ from decode.engines.native import Native
 from decode.pipeline import GPU
 from distill.n_best_lists import Hypothesis
 from distill.settings import Settings
-from distill.tokenization import Tokenizer
 from formats import loading, native_model, records, safetensors
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT, compute_type, prepare
 from formats.model_folder import Description
+from formats.tokenizers import Tokenizer
 
 Pieces = list[str]  # without control tokens
 Pair = tuple[Pieces, Pieces]  # a source and its translation

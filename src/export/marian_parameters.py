@@ -44,7 +44,6 @@ class Parameters:
     """
 
     def __init__(self, path: Path):
-        self.weights: dict[str, np.ndarray]
         self.path, self.integers, binary = path, False, ".bin" in path.suffixes
         try:
             self.weights: dict[str, NDArray[Any]]

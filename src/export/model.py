@@ -28,7 +28,8 @@ def find(source: Path, options: Options) -> Found:
         raise UserError(f"{source}: no such file or folder")
     for toolkit in TOOLKITS:
         if toolkit.recognised(source):
-            return toolkit.read(source, options)
+            found: Found = toolkit.read(source, options)
+            return found
     raise UserError(f"{source}: no model that this can read; docs/models.md lists the files of each toolkit")
 
 

@@ -79,12 +79,13 @@ class Weights:
             return self._restored(stored, array)
         return array.astype(np.float32) if array.ndim and np.issubdtype(array.dtype, np.floating) else array
 
-    def _restored(self, name: str, array: np.ndarray) -> np.ndarray:
+    def _restored(self, name: str, array: NDArray[Any]) -> NDArray[np.float32]:
         """Integers as float32: divided by the scale of each row or of all. Old int16 models have none in the file."""
         scale = self.variables.get(f"{name}_scale", np.float32(INT16_SCALE) if array.dtype == np.int16 else None)
         if scale is None or scale.size not in (1, len(array)):
             raise UserError(f"{self.folder}: {name} has no scale that fits; a file is damaged")
-        return array / scale.astype(np.float32).reshape(-1, *[1] * scale.ndim)
+        restored: NDArray[np.float32] = array / scale.astype(np.float32).reshape(-1, *[1] * scale.ndim)
+        return restored
 
     def dense(self, name: str) -> Product:
         matrix, bias = self.take(f"{name}/weight"), f"{name}/bias"

@@ -62,11 +62,9 @@ def _folder(folder: Path, beside: Path, options: Options) -> Found:
 
 
 def _shape(model: FloatModel) -> Transformer:
-    numbers = model.metadata
-    tied = {name for name, _ in model.embeddings.values()}
-    names = {"units": "units", "ffn_units": "feed_forward_units", "heads": "encoder_heads",
-             "encoder_layers": "encoder_layers", "decoder_layers": "decoder_layers"}  # fmt: skip
-    return Transformer(**{name: numbers[stored] for name, stored in names.items()}, share_embeddings=len(tied) == 1)
+    names = ("encoder_layers", "decoder_layers", "units", "feed_forward_units", "encoder_heads")
+    counts = [int(str(model.metadata[name])) for name in names]
+    return Transformer(*counts, share_embeddings=len({name for name, _ in model.embeddings.values()}) == 1)
 
 
 def _is_package(folder: Path) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError
 from common.files import read_json
@@ -67,7 +68,8 @@ class Weights:
     """The tensors of a folder, each taken once, so that none is forgotten."""
 
     def __init__(self, folder: Path):
-        self.folder, self.tensors = folder, {}
+        self.folder = folder
+        self.tensors: dict[str, safetensors.Array] = {}
         for path in _files(folder):
             self.tensors |= safetensors.read(path)
         self._left = {*self.tensors}
@@ -79,7 +81,7 @@ class Weights:
         """The number of parameters: all but positions, which follow a formula."""
         return sum(tensor.size for name, tensor in self.tensors.items() if "embed_positions" not in name)
 
-    def take(self, name: str) -> np.ndarray:
+    def take(self, name: str) -> NDArray[np.float32]:
         if name not in self.tensors:
             raise UserError(f"{self.folder}: has no tensor {name}; a file is missing, or it is another architecture")
         self._left.discard(name)
@@ -189,7 +191,7 @@ def _vocabulary(path: Path) -> list[str]:
         raise UserError(f"{path}: missing or damaged ({error}); get the model again") from None
 
 
-def _embeddings(weights: Weights, config: dict[str, Any]) -> dict[str, tuple[str, np.ndarray]]:
+def _embeddings(weights: Weights, config: dict[str, Any]) -> dict[str, tuple[str, NDArray[np.float32]]]:
     """FloatModel.embeddings. Shared matrices may be stored under any of their names."""
     shared = "model.shared.weight"
     own = {"source": "model.encoder.embed_tokens.weight", "target": "model.decoder.embed_tokens.weight"}
@@ -234,11 +236,12 @@ class Layers(LayerWeights):
             self.attention(new, heads, weights.dense(queries, keys, values), output, norm)
 
 
-def positions(units: int) -> np.ndarray:
+def positions(units: int) -> NDArray[np.float32]:
     """Encodings as transformers computes them, float32 [POSITIONS, units]: sines, then cosines."""
     rates = 10_000.0 ** -(np.arange(units // 2) / (units / 2))
     angles = np.arange(POSITIONS)[:, None] * rates
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+    encodings: NDArray[np.float32] = np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+    return encodings
 
 
 def _shape(config: dict[str, Any], model: FloatModel) -> Transformer:
