@@ -209,8 +209,14 @@ def test_json_continues_that_of_the_text(tmp_path):
 
 def test_what_reading_dropped_is_counted_too():
     about, counts = {"dropped": {"invalid_utf8": 2}}, {"lines_in": 5, "lines_out": 4, "dropped": {"empty": 1}}
-    expected = {"lines_in": 7, "lines_out": 4, "dropped": {"invalid_utf8": 2, "empty": 1}}
+    expected = {"lines_in": 7, "lines_out": 4, "dropped": {"invalid_utf8": 2, "empty": 1}, "samples": {}}
     assert funnel.with_reading(about, counts) == expected
+    about, counts = (
+        about | {"samples": {"invalid_utf8": [["x: line 3", "?"]]}},
+        counts | {"samples": {"empty": [(7, ["", ""])]}},
+    )
+    shown = {"invalid_utf8": [["x: line 3", "?"]], "empty": [["", ""]]}
+    assert funnel.with_reading(about, counts) == expected | {"samples": shown}
 
 
 def test_samples_are_distinct(folder):

@@ -17,7 +17,8 @@ from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from corpora.archives import Part
 from corpora.readers import Lines, by_name
-from corpora.readers.reader import MAX_LINE_BYTES, Input, Selection
+from corpora.readers.encodings import MARKS, as_utf8
+from corpora.readers.reader import MAX_LINE_BYTES, Input, Selection, Unread
 from corpora.sources.stored_text import HashedFiles
 from formats import records
 from study import config
@@ -48,19 +49,62 @@ def test_lines(tmp_path, english, expected):
 def test_no_line_end_at_the_end_of_a_part(tmp_path):
     zipped(tmp_path / "x.zip", {"a": b"one\ntwo", "b": b"three\n"})
     files = HashedFiles([Part(tmp_path / "x.zip", "a"), Part(tmp_path / "x.zip", "b")])
-    blocks = list(files.blocks(LINES, drop_invalid=False))
+    blocks = list(files.blocks(LINES, Unread()))
     assert [line for block in blocks for line in block.columns[0]] == ["one", "two", "three"]
     assert files.sha256() == hashlib.sha256(b"one\ntwothree\n").hexdigest()
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf16(tmp_path, encoding):
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "utf-16-le", "utf-16-be", "cp1252", "koi8-u"])
+def test_encodings(tmp_path, encoding):
+    """A byte order mark says it; else the study does."""
+    german = ENGLISH.replace("dog", "їжак") if encoding == "koi8-u" else GERMAN
+    source = saved(tmp_path, german.encode(encoding), german.encode(encoding))
+    pairs, _ = fetched(
+        tmp_path, **source, **({} if "-sig" in encoding or encoding[-2:] in ("16", "32") else {"encoding": encoding})
+    )
+    assert pairs == [(line, line) for line in german.splitlines()]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_that_does_not_say_so(tmp_path, encoding):
     message = fails(tmp_path, **saved(tmp_path, ENGLISH.encode(encoding)))
-    assert message.endswith("x.en: looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8")
+    assert message.endswith(f"x.en: looks like UTF-16 without a byte order mark; say so (encoding: {encoding})")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "problem"),
+    [
+        ("klingon", "unknown encoding klingon"), ("base64", "base64 is no encoding of text"),
+        ("idna", "cannot be read as idna"), ("undefined", "cannot be read as undefined"),
+    ],
+)  # fmt: skip
+def test_no_encoding(tmp_path, encoding, problem):
+    assert f"x.en: {problem}" in fails(tmp_path, **saved(tmp_path), encoding=encoding)
+
+
+def test_what_an_encoding_lacks_is_dropped_and_counted(tmp_path):
+    lines = ENGLISH.encode("cp1252").splitlines(keepends=True)
+    lines[7] = b"\x81\n"  # which cp1252 does not have
+    pairs, about = fetched(tmp_path, **saved(tmp_path, b"".join(lines), GERMAN.encode("cp1252")), encoding="cp1252")
+    assert pairs == [pair for row, pair in enumerate(PAIRS) if row != 7]
+    assert about.samples["invalid_utf8"][0][0].endswith("x.en: line 8, byte 1: not cp1252")
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]))),
+    st.sampled_from(["utf-16-le", "utf-32-be", "utf-7"]),
+    st.integers(1, 9),
+)
+def test_transcoding_however_chunks_are_cut(rows, encoding, size):
+    data = "\n".join(rows).encode(encoding)
+    assume(not any(data.startswith(mark) for mark, _ in MARKS))
+    chunks = [data[start : start + size] for start in range(0, len(data), size)]
+    assert b"".join(as_utf8(chunks, "x", encoding)) == "\n".join(rows).encode()
 
 
 BAD = GERMAN.encode().splitlines(keepends=True)
 BAD[1234] = b"Ein H\xfcndchen\n"
+NOT_UTF8 = "x.de: line 1,235, byte 6: not UTF-8 (0xfc)"
 
 
 def bad_english(*numbers):
@@ -68,15 +112,26 @@ def bad_english(*numbers):
     return b"".join(b"\xff\n" if row in numbers else line for row, line in enumerate(english))
 
 
-def test_invalid_utf8_is_an_error(tmp_path):
-    message = fails(tmp_path, **saved(tmp_path, german=b"".join(BAD)))
-    assert "x.de: line 1,235, byte 6: not UTF-8 (0xfc); convert the file, or drop such lines (invalid: drop)" in message
-
-
-def test_invalid_utf8_may_be_dropped(tmp_path):
-    pairs, about = fetched(tmp_path, **saved(tmp_path, bad_english(7), b"".join(BAD)), invalid="drop")
+def test_a_few_lines_that_are_not_utf8_are_dropped_and_shown(tmp_path):
+    pairs, about = fetched(tmp_path, **saved(tmp_path, bad_english(7), b"".join(BAD)))
     assert pairs == [pair for row, pair in enumerate(PAIRS) if row not in (7, 1234)]
     assert about.dropped == {"invalid_utf8": 2}
+    english, german = about.samples["invalid_utf8"]
+    assert english[0].endswith("x.en: line 8, byte 1: not UTF-8 (0xff)")
+    assert german[0].endswith(NOT_UTF8) and german[1] == "Ein H�ndchen"
+
+
+def test_many_are_an_error_with_the_first_three(tmp_path):
+    source = saved(tmp_path, bad_english(*range(100, 251)))
+    message = fails(tmp_path, **source)
+    assert message.startswith("x: 151 of 3,000 lines cannot be read, more than 0.05 of them (invalid_share): ")
+    assert message.count("not UTF-8 (0xff)") == 3 and "x.en: line 101, byte 1: not UTF-8" in message
+    assert message.endswith(
+        "; ...; mend the file, name its encoding if it is not UTF-8 (encoding), or drop such lines (invalid: drop)"
+    )
+    for allowed in ({"invalid": "drop"}, {"invalid_share": 0.06}):
+        assert fetched(tmp_path, **source, **allowed)[1].dropped == {"invalid_utf8": 151}
+    assert NOT_UTF8 in fails(tmp_path, **saved(tmp_path, german=b"".join(BAD)), invalid_share=0)
 
 
 OVERLONG = 50_000_000
@@ -92,7 +147,7 @@ def test_a_line_of_50_mb(tmp_path, at, invalid):
     del rows
     tracemalloc.start()
     if invalid == "error":
-        assert f"x.en: line {at + 1:,}: longer than 1,000,000 bytes; cut it up" in fails(tmp_path, **source)
+        assert f"x.en: line {at + 1:,}: longer than 1,000,000 bytes; mend" in fails(tmp_path, **source, invalid_share=0)
     else:
         pairs, about = fetched(tmp_path, **source, invalid="drop")
         assert about.dropped == {"overlong": 1}
@@ -111,9 +166,9 @@ def test_a_line_one_byte_too_long(tmp_path):
 def test_however_chunks_are_cut(rows, size):
     rows = [row.replace(b"\n", b"") for row in rows]
     data = b"".join(row + b"\n" for row in rows)
-    assume(data[:2] not in (b"\xff\xfe", b"\xfe\xff") and data.count(0) < 5 and data[:1] != b"\xef")
+    assume(data[:2] not in (b"\xff\xfe", b"\xfe\xff") and data[:3] != b"\xef\xbb\xbf" and data.count(0) < 5)
     chunks = [data[start : start + size] for start in range(0, len(data), size)]
-    blocks = list(LINES.blocks(chunks, Input("x", drop_invalid=True)))
+    blocks = list(LINES.blocks(chunks, Input("x", Unread())))
     found = [line for block in blocks for line in block.columns[0]]
     assert len(found) == len(rows)
     valid = [row.decode("utf-8", "ignore").encode() == row for row in rows]
@@ -183,6 +238,17 @@ def stored(folder, name, text):
         ("x.tsv", RAGGED, {"invalid": "drop"}, [("one", "eins"), ("three", "drei")], MISSING),
         ("x.tmx.gz", TMX, {}, FISH, NO_SIDE),
         ("x.tmx.gz", TMX.replace("utf-8", "utf-16").encode("utf-16"), {}, FISH, NO_SIDE),
+        ("x.tmx.gz", TMX.replace("utf-8", "utf-16").encode("utf-16-be"), {}, FISH, NO_SIDE),
+        ("x.tmx.gz", TMX.replace("utf-8", "utf-32").encode("utf-32"), {}, FISH, NO_SIDE),
+        ("x.tmx.gz", TMX.replace("utf-8", "utf-16"), {}, FISH, NO_SIDE),  # it is in UTF-8 all the same
+        ("x.tmx.gz", TMX.replace("utf-8", "gb2312").encode("gb2312"), {}, FISH, NO_SIDE),
+        (
+            "x.tmx.gz",
+            TMX.replace("Fish", "Füsh").replace("utf-8", "latin1").encode("latin1"),
+            {},
+            [("Füsh & chips", FISH[0][1]), FISH[1]],
+            NO_SIDE,
+        ),
         ("x.tmx.gz", TMX, {"lines": 3}, FISH, NO_SIDE),
         ("x.tmx.gz", TMX, MONOLINGUAL, [("Fish & chips",), ("only English",), ("two",)], {}),
         ("x.tmx", TAGALOG, {"pair": ("en", "tl")}, FISH, NO_SIDE),
@@ -200,12 +266,17 @@ def test_structured_files(tmp_path, name, text, source, expected, dropped):
 @pytest.mark.parametrize(
     ("name", "text", "source", "message"),
     [
-        ("x.tsv", RAGGED, {}, "x.tsv: line 2: has 1 columns, but column 1, counted from 0, is needed; mend it"),
-        ("x.tmx", TMX[:-50], {}, "x.tmx: line 8: not XML"),
-        ("x.tmx", TMX.replace("utf-8", "gb2312"), {}, "convert the file to UTF-8"),
-        ("x.tmx", TMX.replace("utf-8", "klingon"), {}, "convert the file to UTF-8"),
-        ("x.{lang}.sgm", (ENGLISH_SGM, GERMAN_SGM[:-35]), {}, "x.de.sgm: ends inside a <seg>; it was cut off"),
-        ("x.{lang}.sgm", (ENGLISH_SGM, GERMAN_SGM[:-35].upper()), {}, "x.de.sgm: ends inside a <seg>; it was cut off"),
+        ("x.tsv", RAGGED, {}, "x.tsv: line 2: has 1 columns, but column 1, counted from 0, is needed"),
+        ("x.tmx", TMX[:-50], {}, "x.tmx: line 8: ends inside a <tu>; it was cut off"),
+        ("x.tmx", TMX[:-4], {}, "x.tmx: line 9: ends before </tmx>; it was cut off"),
+        ("x.tmx", TMX.replace("utf-8", "klingon"), {}, "unknown encoding klingon"),
+        ("x.{lang}.sgm", (ENGLISH_SGM, GERMAN_SGM[:-35]), {}, "x.de.sgm: line 5: ends inside a <seg>; it was cut off"),
+        (
+            "x.{lang}.sgm",
+            (ENGLISH_SGM, GERMAN_SGM[:-35].upper()),
+            {},
+            "x.de.sgm: line 5: ends inside a <seg>; it was cut off",
+        ),
         ("x.db", BIBLE, VERSES | {"query": "select * from x"}, "x.db: no such table: x; mend the query or the file"),
         ("x.db", BIBLE, VERSES | {"query": "select name from bible"}, "record 1 has 1 columns, not 2"),
         ("x.db", "no database" * 100, VERSES, "x.db: file is not a database"),

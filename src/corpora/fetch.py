@@ -24,11 +24,13 @@ from formats import records
 
 
 class Provenance(NamedTuple):
-    """Origins of a text; ``dropped`` (lines by reason) and ``checksums`` (by language) fill up as it is read."""
+    """Origins of a text. The rest fills up as it is read: dropped lines and samples of them by reason, and checksums by
+    language."""
 
     origins: list[str]
     dropped: dict[str, int]
     checksums: dict[str, str]
+    samples: dict[str, list[tuple[str, str]]]
 
 
 def fetch(
@@ -41,8 +43,8 @@ def fetch(
     source = source_of(name, entry, pair)
     text = source.text(mirror, cache, seed)
     corpus = CountedCorpus(name, entry)
-    lines = _verified(text, corpus.lines(text.blocks()))
-    return lines, Provenance(source.origins(), corpus.dropped, text.checksums)
+    lines = _verified(text, corpus.lines(text))
+    return lines, Provenance(source.origins(), corpus.dropped, text.checksums, text.unread.samples)
 
 
 def _verified(text: Text, lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -89,6 +91,8 @@ def main() -> None:
         "text_sha256": provenance.checksums,
         "dropped": dict(provenance.dropped),
     }
+    if provenance.samples:
+        description["samples"] = provenance.samples
     write_json(records.info(arguments.output), description)
 
 

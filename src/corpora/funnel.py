@@ -1,11 +1,11 @@
 """Apply rules to batches of records and count what each drops."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from common.document import Document
 from common.errors import UserError
 from common.files import StrPath
 from corpora.rules import SIDES, Rule
@@ -129,7 +129,12 @@ def require_lines(path: StrPath, counts: Counts) -> None:
         raise UserError(f"{path}: no line is left of {counts['lines_in']:,}; dropped {dropped or 'none'}")
 
 
-def with_reading(about: Mapping[str, Any], counts: Counts) -> Counts:
-    """The counts, with the lines that corpora.fetch has dropped."""
+def with_reading(about: Document, counts: Counts) -> Counts:
+    """The counts and the samples, without their hashes, with those of lines that corpora.fetch has dropped."""
     dropped = about.get("dropped", {})
-    return counts | {"lines_in": counts["lines_in"] + sum(dropped.values()), "dropped": dropped | counts["dropped"]}
+    samples = {reason: [record for _, record in of_reason] for reason, of_reason in counts.get("samples", {}).items()}
+    return counts | {
+        "lines_in": counts["lines_in"] + sum(dropped.values()),
+        "dropped": dropped | counts["dropped"],
+        "samples": about.get("samples", {}) | samples,
+    }

@@ -5,13 +5,13 @@ Each shard is compared with the counts and the checksum in its JSON, and the out
 
 import argparse
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from common.document import Document
 from common.errors import UserError, command
 from common.files import read_json, write_json
 from common.progress import progress
@@ -60,9 +60,7 @@ def duplicate_rules(shards: list[Path], reasons: list[str], folder: Path) -> dic
     return {reason: rule(DUPLICATES[reason]) for reason in reasons}
 
 
-def gather(
-    shards: list[Path], output: Path, about: Mapping[str, Any], reasons: list[str], rejected: list[Path]
-) -> None:
+def gather(shards: list[Path], output: Path, about: Document, reasons: list[str], rejected: list[Path]) -> None:
     """Write ``output`` and its JSON, which extends ``about``. Raises UserError if lines are missing or none is left.
 
     reasons: keys of DUPLICATES to apply. rejected: files of dropped records, to concatenate beside ``output``.
@@ -87,7 +85,6 @@ def gather(
         require_lines(output, counts)
     verify_written(output, counts["lines_out"], kept.sha256)
     counts = with_reading(about, counts)
-    counts["samples"] = {reason: [record for _, record in samples] for reason, samples in counts["samples"].items()}
     write_json(records.info(output), {**about, **counts, "sha256": kept.sha256})
 
 

@@ -61,6 +61,8 @@ class Corpus(Section):
     query: str | None
     names: dict[str, str | int] | None
     invalid: str
+    invalid_share: Number
+    encoding: str | None
     builtin: Builtin | None
 
 

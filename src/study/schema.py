@@ -20,6 +20,9 @@ from common.files import read_yaml
 
 SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in workflow/schemas
 
+NEWER: Document = {"metrics": None}
+NEWER_OF_CORPORA: Document = {"invalid_share": 0.05, "encoding": None}
+
 RESULTS = Path("results")
 RESERVED = "reference"  # results/reference is in git
 
@@ -135,8 +138,15 @@ def results(study: str) -> Path:
 def config_hash(config: Document) -> str:
     """First 12 hexadecimal digits of the sha256 of the configuration as canonical JSON.
 
-    A study without ``metrics`` has the hash that it had before this key existed, so that none is scored again.
+    A study that has no use for a key of NEWER has the hash that it had before this key existed, so that none is scored
+    again.
     """
-    counted = {key: value for key, value in config.items() if key != "metrics" or value is not None}
+    counted = _without(config, NEWER) | {
+        "corpora": {name: _without(corpus, NEWER_OF_CORPORA) for name, corpus in config["corpora"].items()}
+    }
     text = json.dumps(counted, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _without(section: Document, defaults: Document) -> Document:
+    return {key: value for key, value in section.items() if key not in defaults or value != defaults[key]}

@@ -3,7 +3,8 @@
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from corpora.readers.marked_up import Sgm, Sqlite, Tmx
+from corpora.readers.database import Sqlite
+from corpora.readers.marked_up import Sgm, Tmx
 from corpora.readers.reader import Reader
 from corpora.readers.text import Lines, Tsv
 

@@ -1,22 +1,28 @@
-"""Structured formats: WMT's SGM, TMX of translation memories, SQLite."""
+"""Formats with markup: WMT's SGM, and XML with translation units. A broken unit is dropped, and the others are read."""
 
 import re
-import sqlite3
-import tempfile
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from itertools import islice
+from typing import ClassVar
 from xml.etree import ElementTree
+from xml.parsers.expat import ErrorString, errors
 
-from common.errors import UserError
 from corpora.language_codes import shortest
-from corpora.readers.reader import INVALID, MAX_LINE_BYTES, Block, Input, Reader, rows
+from corpora.readers.encodings import undecodable
+from corpora.readers.reader import INVALID, MALFORMED, Block, Input, Reader, rows
+from corpora.readers.units import Tags, Unit, broken, stretches, units
 
-_SEGMENT = re.compile(rb"<seg\b[^>]*>(.*?)</seg>", re.DOTALL | re.IGNORECASE)
+_SEGMENT = re.compile(rb"<seg\b[^>]*>(.*)</seg\s*>", re.DOTALL | re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_PREFIX = re.compile(rb"[\s</]([A-Za-z_][\w.-]*):[A-Za-z_]")  # of a namespace
+_UNBOUND_PREFIX = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
 
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 NATIVE_CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the translated document, not text
+FEW = 16  # units parsed at once where not all are well-formed
+DEEPEST = 100  # elements inside one another
 
 
 class Sgm(Reader):
@@ -26,30 +32,21 @@ class Sgm(Reader):
     suffixes = (".sgm", ".sgml")
     one_file = False
 
+    tags = Tags("seg", "srcset|refset|tstset", optional=True)
+
     def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
-        return rows(((segment,) for segment in _segments(chunks, file)), file, 1, missing=INVALID)
+        found = (unit for stretch in stretches(chunks, file, self.tags) for unit in units(stretch, self.tags))
+        return rows((self._segment(unit, file) for unit in found), file, 1)
 
-
-def _segments(chunks: Iterable[bytes], file: Input) -> Iterator[str | None]:
-    """The text of each segment, None for invalid UTF-8."""
-    rest, line = b"", 1
-    for chunk in chunks:
-        text, end = rest + chunk, 0
-        for match in _SEGMENT.finditer(text):
-            line += text.count(b"\n", end, match.end())
-            end = match.end()
-            try:
-                yield _ENTITY.sub(_character, match[1].decode())
-            except UnicodeDecodeError as error:
-                if not file.drop_invalid:
-                    problem = f": not UTF-8 (0x{match[1][error.start]:02x})"
-                    raise file.error(line, problem, "convert the file") from error
-                yield None
-        rest = text[end:]
-        if len(rest) > MAX_LINE_BYTES + len(chunk):
-            raise UserError(f"{file.name}: line {line:,}: no </seg> for a long while; is it SGM?")
-    if b"<seg" in rest.lower():
-        raise UserError(f"{file.name}: ends inside a <seg>; it was cut off")
+    def _segment(self, unit: Unit, file: Input) -> tuple[str] | str:
+        if reason := broken(unit, self.tags, file):
+            return reason
+        text = _SEGMENT.fullmatch(unit.text)[1]
+        try:
+            return (_ENTITY.sub(_character, text.decode()),)
+        except UnicodeDecodeError as error:
+            problem = f": {undecodable(text, error.start, file.encoding)}"
+            return file.broken(INVALID, f"line {unit.line:,}", problem, text)
 
 
 def _character(match: re.Match) -> str:
@@ -60,81 +57,111 @@ def _character(match: re.Match) -> str:
     return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else match[0]
 
 
-class Tmx(Reader):
-    """A unit without one of the languages is dropped and counted."""
+class Units(Reader):
+    """XML with one translation unit after the other; a unit without one of the languages is dropped and counted.
 
+    Units are parsed many at a time, without what is around them, so that no declaration of an entity has an effect.
+    Where that fails, each is parsed alone.
+    """
+
+    tags: ClassVar[Tags]
+
+    def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
+        return rows(self._records(chunks, file), file, len(self.selection.languages))
+
+    def _records(self, chunks: Iterable[bytes], file: Input) -> Iterator[tuple[str | None, ...] | str]:
+        prefixes: set[bytes] = set()
+        for stretch in stretches(chunks, file, self.tags):
+            first = self.tags.start.search(stretch.text)
+            headless = first and self.tags.end.search(stretch.text, 0, first.start())
+            inside = stretch.text[first.start() :] if first and not headless else stretch.text
+            if elements := self._elements(inside, len(self.tags.start.findall(inside)), prefixes):
+                yield from (self.record(element, stretch.about) for element in elements)
+                continue
+            stream = units(stretch, self.tags)
+            while few := list(islice(stream, FEW)):
+                if elements := self._elements(b"".join(unit.text for unit in few), len(few), prefixes):
+                    yield from (self.record(element, stretch.about) for element in elements)
+                else:
+                    yield from (self._alone(unit, stretch.about, prefixes, file) for unit in few)
+
+    def _elements(self, text: bytes, number: int, prefixes: set[bytes]) -> list[ElementTree.Element] | None:
+        """The units of a text if it is well-formed and has so many of them."""
+        try:
+            found = self._found(text, prefixes)
+        except ElementTree.ParseError:
+            return None
+        return found if len(found) == number else None
+
+    def _found(self, text: bytes, prefixes: set[bytes]) -> list[ElementTree.Element]:
+        parent = _parsed(text, prefixes)
+        return [element for name in self.tags.names for element in parent.iter(name)]
+
+    def _alone(self, unit: Unit, about: bytes, prefixes: set[bytes], file: Input) -> tuple[str | None, ...] | str:
+        if reason := broken(unit, self.tags, file):
+            return reason
+        try:
+            unit.text.decode()
+            elements = self._found(unit.text, prefixes)
+            if len(elements) == 1:
+                return self.record(elements[0], about)
+            line, problem = unit.line, f": not one unit <{self.tags.names[0]}>"
+        except UnicodeDecodeError as error:
+            line = unit.line + unit.text.count(b"\n", 0, error.start)
+            problem = f": {undecodable(unit.text, error.start, file.encoding)}"
+            return file.broken(INVALID, f"line {line:,}", problem, unit.text)
+        except ElementTree.ParseError as error:
+            line, problem = unit.line + error.position[0] - 1, f": not well-formed ({ErrorString(error.code)})"
+        return file.broken(MALFORMED, f"line {line:,}", problem, unit.text)
+
+    @abstractmethod
+    def record(self, unit: ElementTree.Element, about: bytes) -> tuple[str | None, ...]:
+        """The sides of a unit, None for a missing one. about: the last tag of ``Tags.about`` before it."""
+
+
+def _parsed(text: bytes, prefixes: set[bytes]) -> ElementTree.Element:
+    """An element with this text inside. Raises ParseError.
+
+    prefixes: those of the namespaces, which are declared around the text; new ones are added.
+    """
+    try:
+        return ElementTree.XML(_around(prefixes) + text + b"</x>")
+    except ElementTree.ParseError as error:
+        found = {*_PREFIX.findall(text)} - {b"xml", b"xmlns"}
+        if error.code != _UNBOUND_PREFIX or found <= prefixes:
+            raise
+        prefixes |= found
+    return ElementTree.XML(_around(prefixes) + text + b"</x>")
+
+
+def _around(prefixes: set[bytes]) -> bytes:
+    return b"<x%s>" % b"".join(b' xmlns:%s="%s"' % (prefix, prefix) for prefix in sorted(prefixes))
+
+
+class Tmx(Units):
     format = "tmx"
     suffixes = (".tmx",)
 
-    def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
-        languages = self.selection.languages
-        return rows((_sides(unit, languages) for unit in _units(chunks, file)), file, len(languages))
+    tags = Tags("tu", "tmx")
+
+    def record(self, unit: ElementTree.Element, about: bytes) -> tuple[str | None, ...]:
+        sides: dict[str, str] = {}
+        for variant in unit.iterfind("tuv"):
+            segment = variant.find("seg")
+            if segment is not None:
+                code = variant.get(XML_LANGUAGE) or variant.get("lang") or ""
+                sides.setdefault(shortest(code), running_text(segment))
+        return tuple(map(sides.get, self.selection.languages))
 
 
-def _units(chunks: Iterable[bytes], file: Input) -> Iterator[ElementTree.Element]:
-    parser = ElementTree.XMLPullParser(["start", "end"])
-    open_elements: list[ElementTree.Element] = []
-    try:
-        for chunk in chunks:
-            parser.feed(chunk)
-            for event, element in parser.read_events():
-                if event == "start":
-                    open_elements.append(element)
-                    continue
-                open_elements.pop()
-                if element.tag == "tu":
-                    yield element
-                    for parent in open_elements[-1:]:  # else it would hold all units
-                        parent.clear()
-        parser.close()
-    except ElementTree.ParseError as error:
-        raise UserError(f"{file.name}: line {error.position[0]:,}: not XML ({error}); mend the file") from error
-    except (ValueError, LookupError) as error:  # unknown or multi-byte encoding in the first line
-        raise UserError(f"{file.name}: {error}; convert the file to UTF-8") from error
+def running_text(element: ElementTree.Element) -> str:
+    """The text of an element without native codes."""
+    return "".join(_texts(element)) if len(element) else element.text or ""
 
 
-def _sides(unit: ElementTree.Element, languages: list[str]) -> tuple[str | None, ...]:
-    sides: dict[str, str] = {}
-    for variant in unit.iterfind("tuv"):
-        segment = variant.find("seg")
-        if segment is not None:
-            code = variant.get(XML_LANGUAGE) or variant.get("lang") or ""
-            sides.setdefault(shortest(code), "".join(_running_text(segment)))
-    return tuple(map(sides.get, languages))
-
-
-def _running_text(element: ElementTree.Element) -> Iterator[str]:
+def _texts(element: ElementTree.Element, depth: int = 0) -> Iterator[str]:
     yield element.text or ""
-    for child in element:
+    for child in element if depth < DEEPEST else ():
         if child.tag not in NATIVE_CODES:
-            yield from _running_text(child)
+            yield from _texts(child, depth + 1)
         yield child.tail or ""
-
-
-class Sqlite(Reader):
-    format = "sqlite"
-    suffixes = (".db", ".sqlite", ".sqlite3")
-    options = ("query", "names")
-    required = ("query",)
-
-    def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
-        """The first columns of the query's result, one a language."""
-        selection = self.selection
-        with tempfile.NamedTemporaryFile(suffix=".db") as database:  # SQLite reads files only
-            for chunk in chunks:
-                database.write(chunk)
-            database.flush()
-            try:
-                connection = sqlite3.connect(f"{Path(database.name).as_uri()}?mode=ro&immutable=1", uri=True)
-                try:
-                    result = connection.execute(selection.query, selection.parameters)
-                    yield from rows(map(_as_text, result), file, len(selection.languages))
-                finally:
-                    connection.close()
-            except (sqlite3.Error, UnicodeDecodeError) as error:
-                raise UserError(f"{file.name}: {error}; mend the query or the file") from error
-
-
-def _as_text(row: tuple) -> tuple:
-    """A row with its bytes decoded."""
-    return tuple(cell.decode() if isinstance(cell, bytes) else cell for cell in row)

@@ -1,26 +1,29 @@
-"""What all readers share: blocks of sentences, decoding of lines to NFC, dropping of bad records.
+"""What all readers share: blocks of sentences, decoding of lines to NFC, and a note of what could not be read.
 
 Only a line feed ends a line, so the sides of a corpus cannot shift against each other.
 """
 
-import codecs
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from common.errors import UserError
+from corpora.readers.encodings import as_utf8, undecodable
 from formats import records
 
 MAX_LINE_BYTES = 1_000_000
 BLOCK_ROWS = 5_000
+TOO_LONG = f": longer than {MAX_LINE_BYTES:,} bytes"
 
-INVALID, OVERLONG, NO_COLUMN, NO_SIDE = "invalid_utf8", "overlong", "missing_column", "missing_side"
+NO_SIDE = "missing_side"
+INVALID, OVERLONG, NO_COLUMN, MALFORMED = "invalid_utf8", "overlong", "missing_column", "malformed"
+BROKEN = (INVALID, OVERLONG, NO_COLUMN, MALFORMED)  # reasons that count against a file; a missing side does not
 
-SAMPLE_BYTES = 1 << 16
-NUL_SHARE = 0.3  # of the first bytes; half of English in UTF-16 is NUL
-SHORTEST_SAMPLE = 64
+SAMPLES = 20  # of what could not be read, for each reason
+SAMPLE_LETTERS = 300
+SHOWN = 3  # problems in an error
 
 # Other characters at which str.splitlines() or a reader of TSV would break a record; as in formats.records.
 BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
@@ -33,14 +36,32 @@ class Block(NamedTuple):
     dropped: dict[int, str]
 
 
+class Unread:
+    """What could not be read of a text: the first records for each reason, and the first problems of all."""
+
+    def __init__(self) -> None:
+        self.samples: dict[str, list[tuple[str, str]]] = {}  # problem with its place, and the text
+        self.problems: list[str] = []
+
+    def add(self, reason: str, problem: str, text: bytes | str) -> None:
+        if len(self.problems) < SHOWN:
+            self.problems.append(problem)
+        if len(samples := self.samples.setdefault(reason, [])) < SAMPLES:
+            shown = text[: 4 * SAMPLE_LETTERS].decode(errors="replace") if isinstance(text, bytes) else text
+            samples.append((problem, records.sentence(shown[:SAMPLE_LETTERS])))
+
+
 class Input(NamedTuple):
-    """A file being read: its name in error messages, and whether to drop bad lines instead of raising."""
+    """A file being read: its name in messages, and its encoding if the study says it."""
 
     name: str
-    drop_invalid: bool
+    unread: Unread
+    encoding: str | None = None
 
-    def error(self, line: int, problem: str, remedy: str) -> UserError:
-        return UserError(f"{self.name}: line {line:,}{problem}; {remedy}, or drop such lines (invalid: drop)")
+    def broken(self, reason: str, place: str, problem: str, text: bytes | str) -> str:
+        """Note a record that cannot be read; returns the reason. place: such as "line 7"."""
+        self.unread.add(reason, f"{self.name}: {place}{problem}", text)
+        return reason
 
 
 class Selection(NamedTuple):
@@ -69,25 +90,29 @@ class Reader(ABC):
         """The selected sentences of the uncompressed file. Raises UserError."""
 
 
-def rows(
-    stream: Iterable[tuple[str | None, ...]], file: Input, columns: int, missing: str = NO_SIDE
-) -> Iterator[Block]:
-    """Blocks of records for formats other than lines. A record with None in its first ``columns`` is ``missing``."""
+def rows(stream: Iterable[tuple[Any, ...] | str], file: Input, columns: int) -> Iterator[Block]:
+    """Blocks of records for formats other than lines. A reason stands for a record that is dropped; one with None in
+    its first ``columns`` lacks a side."""
     stream, first = iter(stream), 1
     while block := list(islice(stream, BLOCK_ROWS)):
         dropped: dict[int, str] = {}
         for row, record in enumerate(block):
-            if len(record) < columns:
+            if isinstance(record, str):
+                dropped[row] = record
+            elif len(record) < columns:
                 raise UserError(f"{file.name}: record {first + row:,} has {len(record)} columns, not {columns}")
-            if None in record[:columns]:
-                dropped[row] = missing
-            elif any(len(str(side).encode()) > MAX_LINE_BYTES for side in record[:columns]):
-                if not file.drop_invalid:
-                    raise file.error(first + row, f": longer than {MAX_LINE_BYTES:,} bytes", "cut it up")
-                dropped[row] = OVERLONG
+            elif None in record[:columns]:
+                dropped[row] = NO_SIDE
+            elif any(map(_too_long, record[:columns])):
+                dropped[row] = file.broken(OVERLONG, f"record {first + row:,}", TOO_LONG, str(record[0]))
         first += len(block)
         kept = [("",) * columns if row in dropped else record for row, record in enumerate(block)]
         yield Block([[records.sentence(str(record[column])) for record in kept] for column in range(columns)], dropped)
+
+
+def _too_long(side: Any) -> bool:
+    text = str(side)
+    return len(text) > MAX_LINE_BYTES // 4 and len(text.encode()) > MAX_LINE_BYTES
 
 
 class DecodedLines(NamedTuple):
@@ -99,13 +124,11 @@ class DecodedLines(NamedTuple):
 
 
 def decoded(chunks: Iterable[bytes], file: Input, breaks: str) -> Iterator[DecodedLines]:
-    """Lines in NFC, with spaces instead of ``breaks``. Raises UserError for UTF-16 and bad lines, if not dropped."""
+    """Lines in NFC, with spaces instead of ``breaks``; those that cannot be read are noted and empty."""
     first = 1
-    for block in _line_blocks(chunks, file):
+    for block in _line_blocks(as_utf8(chunks, file.name, file.encoding)):
         if block is None:
-            if not file.drop_invalid:
-                raise file.error(first, f": longer than {MAX_LINE_BYTES:,} bytes", "cut it up")
-            yield DecodedLines([""], {0: OVERLONG}, first)
+            yield DecodedLines([""], {0: file.broken(OVERLONG, f"line {first:,}", TOO_LONG, "")}, first)
             first += 1
             continue
         text, dropped = _text(block, file, first)
@@ -119,31 +142,25 @@ def decoded(chunks: Iterable[bytes], file: Input, breaks: str) -> Iterator[Decod
 def _text(block: bytes, file: Input, first: int) -> tuple[str, dict[int, str]]:
     try:
         return block.decode(), {}
-    except UnicodeDecodeError as error:
-        if not file.drop_invalid:
-            line = block.count(b"\n", 0, error.start)
-            byte = error.start - block.rfind(b"\n", 0, error.start)
-            problem = f", byte {byte}: not UTF-8 (0x{block[error.start]:02x})"
-            raise file.error(first + line, problem, "convert the file") from error
-    lines, dropped = block.split(b"\n"), {}
+    except UnicodeDecodeError:
+        lines, dropped = block.split(b"\n"), {}
     for row, line in enumerate(lines):
         try:
             line.decode()
-        except UnicodeDecodeError:
-            lines[row], dropped[row] = b"", INVALID
+        except UnicodeDecodeError as error:
+            problem = f", byte {error.start + 1}: {undecodable(line, error.start, file.encoding)}"
+            dropped[row] = file.broken(INVALID, f"line {first + row:,}", problem, line)
+            lines[row] = b""
     return b"\n".join(lines).decode(), dropped
 
 
-def _line_blocks(chunks: Iterable[bytes], file: Input) -> Iterator[bytes | None]:
+def _line_blocks(chunks: Iterable[bytes]) -> Iterator[bytes | None]:
     """Whole lines without the last line feed; None for an overlong line, which is never held in memory.
 
     Chunks are shorter than MAX_LINE_BYTES, so only a line that spans several can be overlong.
     """
     pending, size, overlong = [], 0, False  # the line that the last chunk has not ended
-    for number, chunk in enumerate(chunks):
-        if not number:
-            _refuse_utf16(chunk[:SAMPLE_BYTES], file)
-            chunk = chunk.removeprefix(codecs.BOM_UTF8)
+    for chunk in chunks:
         first, last = chunk.find(b"\n"), chunk.rfind(b"\n")
         if overlong or size + (len(chunk) if first < 0 else first) > MAX_LINE_BYTES:
             pending, size, overlong = [], 0, True
@@ -162,9 +179,3 @@ def _line_blocks(chunks: Iterable[bytes], file: Input) -> Iterator[bytes | None]
         yield None
     elif size:
         yield b"".join(pending)
-
-
-def _refuse_utf16(sample: bytes, file: Input) -> None:
-    marked = sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if marked or (len(sample) >= SHORTEST_SAMPLE and sample.count(0) > NUL_SHARE * len(sample)):
-        raise UserError(f"{file.name}: looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8")

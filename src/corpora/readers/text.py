@@ -26,9 +26,8 @@ class Tsv(Reader):
             rows = [line.split("\t", last + 1) for line in text.lines]
             dropped = dict(text.dropped)
             for row in [row for row, cells in enumerate(rows) if len(cells) <= last]:
-                if not file.drop_invalid:
+                if row not in dropped:
                     problem = f": has {len(rows[row])} columns, but column {last}, counted from 0, is needed"
-                    raise file.error(text.first + row, problem, "mend it")
-                dropped.setdefault(row, NO_COLUMN)
+                    dropped[row] = file.broken(NO_COLUMN, f"line {text.first + row:,}", problem, text.lines[row])
                 rows[row] = [""] * (last + 1)
             yield Block([[cells[column].strip() for cells in rows] for column in columns], dropped)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from corpora.readers.reader import Block, Input, rows
+from corpora.readers.reader import Block, Input, Unread, rows
 from corpora.sources.source import Source, Text
 
 # The grammar is imported where it is used; only built-in studies need it.
@@ -19,7 +19,7 @@ class GeneratedText(Text):
 
         source, columns = self._source, len(self._source.languages)
         sentences = generate(source.pair[-1], source.split, source.entry["builtin"]["sentences"], self._seed)
-        return rows((record[:columns] for record in sentences), Input(source.name, drop_invalid=False), columns)
+        return rows((record[:columns] for record in sentences), Input(source.name, Unread()), columns)
 
 
 class Builtin(Source):

@@ -3,22 +3,26 @@
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 from common.errors import UserError
-from corpora.readers.reader import Block
+from corpora.readers.reader import BROKEN, Block, Unread
 from corpora.sources.place import Copy
 
 Entry = dict[str, Any]  # one corpus of the effective configuration, with every key of the schema
 
 
 class Text(ABC):
-    """The text of a corpus, to be read once. ``checksums`` (sha256 by language) are complete after verify()."""
+    """The text of a corpus, to be read once. ``checksums`` (sha256 by language) are complete after verify().
+
+    ``unread`` fills up with what cannot be read.
+    """
 
     def __init__(self) -> None:
         self.checksums: dict[str, str] = {}
+        self.unread = Unread()
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
@@ -80,11 +84,12 @@ class CountedCorpus:
         self.name = name
         self.dropped: Counter[str] = Counter()
         self._expected, self._maximum = entry["lines"], entry["max_lines"]
+        self._allowed = 1.0 if entry["invalid"] == "drop" else entry["invalid_share"]
 
-    def lines(self, blocks: Iterable[Block]) -> Iterator[bytes]:
-        """Blocks of TSV. Raises UserError for no line, or another number than configured."""
+    def lines(self, text: Text) -> Iterator[bytes]:
+        """Blocks of TSV. Raises UserError for no line, another number than configured, or too many broken ones."""
         read = kept = 0
-        for block in blocks:
+        for block in text.blocks():
             read += len(block.columns[0])
             left = None if self._maximum is None else self._maximum - kept
             rows = [row for row in range(len(block.columns[0])) if row not in block.dropped][:left]
@@ -95,13 +100,24 @@ class CountedCorpus:
                 [[column[row] for row in rows] for column in block.columns] if block.dropped or full else block.columns
             )
             if full:
-                return
+                break
+        self._require_readable(read, text.unread)
         if not kept:
             dropped = f"; of {read:,} lines all were dropped: {dict(self.dropped)}" if read else ""
             raise UserError(f"{self.name}: the text is empty{dropped}")
-        if self._expected not in (None, read):
+        if self._expected not in (None, read) and kept != self._maximum:
             configured = f"its configuration says {self._expected:,}"
             raise UserError(f"{self.name}: has {read:,} lines, {configured}; mend one of the two")
+
+    def _require_readable(self, read: int, unread: Unread) -> None:
+        broken = sum(self.dropped[reason] for reason in BROKEN)
+        if broken > self._allowed * read:
+            more = "; ..." * (broken > len(unread.problems))
+            raise UserError(
+                f"{self.name}: {broken:,} of {read:,} lines cannot be read, more than {self._allowed:.4g} of them "
+                f"(invalid_share): {'; '.join(unread.problems)}{more}; mend the file, name its encoding if it is not "
+                "UTF-8 (encoding), or drop such lines (invalid: drop)"
+            )
 
 
 def _tsv(columns: list[list[str]]) -> bytes:

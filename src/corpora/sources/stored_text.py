@@ -8,7 +8,7 @@ from pathlib import Path
 from common.errors import UserError
 from corpora.archives import Part, chunks
 from corpora.readers import Reader
-from corpora.readers.reader import Block, Input
+from corpora.readers.reader import Block, Input, Unread
 from corpora.sources.place import Copy, Parts, in_cache
 from corpora.sources.source import Entry, Text
 
@@ -26,9 +26,9 @@ class HashedFiles:
             self._digest.update(chunk)
             yield chunk
 
-    def blocks(self, reader: Reader, drop_invalid: bool) -> Iterator[Block]:
+    def blocks(self, reader: Reader, unread: Unread, encoding: str | None = None) -> Iterator[Block]:
         for part, stream in zip(self.parts, self._streams, strict=True):
-            yield from reader.blocks(stream, Input(str(part), drop_invalid))
+            yield from reader.blocks(stream, Input(str(part), unread, encoding))
 
     def sha256(self) -> str:
         """The checksum of the whole text; reads what is left."""
@@ -47,8 +47,8 @@ class StoredText(Text):
         self._files = {code: HashedFiles(of_text) for code, of_text in parts.items()}
 
     def blocks(self) -> Iterator[Block]:
-        drop_invalid = self._entry["invalid"] == "drop"
-        sides = {str(code): files.blocks(self._copy.reader, drop_invalid) for code, files in self._files.items()}
+        reader, encoding = self._copy.reader, self._entry["encoding"]
+        sides = {str(code): files.blocks(reader, self.unread, encoding) for code, files in self._files.items()}
         return aligned(self._name, sides) if len(sides) > 1 else next(iter(sides.values()))
 
     def verify(self) -> None:

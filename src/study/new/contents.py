@@ -11,7 +11,7 @@ from corpora.archives import Part, chunks, is_archive
 from corpora.language import Identifier
 from corpora.language_codes import shortest
 from corpora.readers import COMPRESSED, by_name
-from corpora.readers.marked_up import Sqlite
+from corpora.readers.database import Sqlite
 from corpora.readers.reader import BREAKS, Input, Reader, decoded
 from corpora.readers.text import Lines, Tsv
 
@@ -27,7 +27,7 @@ def unpacked(path: Path) -> Path:
 
 def first_lines(path: Path) -> list[str]:
     """Those of a file that are not empty. Invalid UTF-8 is skipped; reading the whole file reports it."""
-    blocks = decoded(chunks(Part(path)), Input(str(path), drop_invalid=True), BREAKS)
+    blocks = decoded(chunks(Part(path)), Input(str(path), Unread()), BREAKS)
     lines = (line for block in blocks for line in block.lines if line.strip())
     return list(islice(lines, FIRST_LINES))
 

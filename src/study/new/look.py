@@ -85,7 +85,7 @@ def look(corpus: Corpus, pair: list[str], cleaning: Document, invalid: str, seed
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         keys, sides = Path(folder, "records.keys"), Path(folder, "sides.keys")
         files = [stack.enter_context(open(path, "wb")) for path in (keys, sides)]
-        blocks = counted.lines(source_of(str(corpus), entry, pair).text(None, CACHE, seed).blocks())
+        blocks = counted.lines(source_of(str(corpus), entry, pair).text(None, CACHE, seed))
         shown = progress(blocks, f"reading {corpus}", size=lambda block: block.count(b"\n"))
         for batch in (indexed(block) for block in shown if block):
             measured = Measured(batch, tables)

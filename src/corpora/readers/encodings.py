@@ -1,0 +1,87 @@
+"""Text in any encoding as UTF-8. What cannot be decoded becomes 0xff, which no UTF-8 has: its line is dropped later."""
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from common.errors import UserError
+
+MARKS = [  # the first that fits: UTF-16's mark begins UTF-32's
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+]
+XML_BEGINNINGS = {"<?".encode(name): name for name in ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")}
+XML_DECLARATION = re.compile(rb"""\s*<\?xml\b[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
+
+SAMPLE_BYTES = 1 << 12
+NUL_SHARE = 0.3  # of the first bytes; half of English in UTF-16 is NUL
+SHORTEST_SAMPLE = 64
+
+UNDECODABLE = "corpora.undecodable"
+codecs.register_error(UNDECODABLE, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
+
+
+def as_utf8(
+    chunks: Iterable[bytes], name: str, encoding: str | None, declaration: re.Pattern[bytes] | None = None
+) -> Iterator[bytes]:
+    """Chunks of UTF-8 without a byte order mark. The mark decides, then ``encoding``, then what the file declares.
+
+    declaration: matches the head of a file that names its encoding. Raises UserError for an unknown encoding.
+    """
+    stream, head = iter(chunks), b""
+    for chunk in stream:
+        head += chunk
+        if len(head) >= SAMPLE_BYTES:
+            break
+    mark, marked = next(((mark, marked) for mark, marked in MARKS if head.startswith(mark)), (b"", None))
+    encoding = marked or encoding or _declared(head, declaration) or _of_sample(head, name)
+    stream = (chunk for chunk in chain([head[len(mark) :]], stream) if chunk)
+    return stream if _is_utf8(encoding, name) else _transcoded(stream, encoding, name)
+
+
+def undecodable(line: bytes, place: int, encoding: str | None) -> str:
+    """What is wrong with a line at this byte."""
+    return f"not UTF-8 (0x{line[place]:02x})" if encoding is None else f"not {encoding}"
+
+
+def _declared(head: bytes, declaration: re.Pattern[bytes] | None) -> str | None:
+    if declaration is None:
+        return None
+    for beginning, encoding in XML_BEGINNINGS.items():
+        if head.startswith(beginning):
+            return encoding
+    match = declaration.match(head)
+    encoding = match[1].decode("ascii", "replace").lower() if match else None
+    return None if encoding and encoding.startswith(("utf-16", "utf-32", "utf16", "ucs")) else encoding  # one byte each
+
+
+def _of_sample(head: bytes, name: str) -> str:
+    sample = head[:SAMPLE_BYTES]
+    if len(sample) >= SHORTEST_SAMPLE and sample.count(0) > NUL_SHARE * len(sample):
+        encoding = "utf-16-le" if sample[1::2].count(0) > sample[::2].count(0) else "utf-16-be"
+        raise UserError(f"{name}: looks like UTF-16 without a byte order mark; say so (encoding: {encoding})")
+    return "utf-8"
+
+
+def _is_utf8(encoding: str, name: str) -> bool:
+    try:
+        codec = codecs.lookup(encoding)
+    except LookupError:
+        raise UserError(f"{name}: unknown encoding {encoding}; name one that Python has (encoding)") from None
+    if not codec._is_text_encoding:
+        raise UserError(f"{name}: {encoding} is no encoding of text; name another (encoding)")
+    return codec.name in ("utf-8", "ascii", "utf-8-sig")
+
+
+def _transcoded(stream: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    try:
+        decoder = codecs.getincrementaldecoder(encoding)(UNDECODABLE)
+        for chunk in chain(stream, [b""]):
+            if text := decoder.decode(chunk, final=not chunk):
+                yield text.encode("utf-8", "surrogateescape")
+    except (UnicodeError, LookupError, AssertionError) as error:  # codecs that know no error handler
+        raise UserError(f"{name}: cannot be read as {encoding} ({error}); name another encoding (encoding)") from error
