@@ -106,6 +106,7 @@ UV_COMPILE := uv pip compile --quiet --python-version 3.11 --generate-hashes --n
 lock:
 	$(UV_COMPILE) --override requirements.override requirements.in -o requirements.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-marian.in -o requirements-marian.lock
+	$(UV_COMPILE) --constraints requirements.lock requirements-parquet.in -o requirements-parquet.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-zig.in -o requirements-zig.lock
 	$(UV_COMPILE) --constraints requirements.lock --override requirements.override requirements-gpu.in -o requirements-gpu.lock
 	$(UV_COMPILE) requirements-command.in -o requirements-command.lock

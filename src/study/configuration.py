@@ -57,7 +57,7 @@ class Corpus(Section):
     sacrebleu: str | None
     member: str | None
     format: str | None
-    columns: dict[str, int] | None
+    columns: dict[str, int | str] | None
     query: str | None
     names: dict[str, str | int] | None
     invalid: str

@@ -3,12 +3,15 @@
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from corpora.readers.database import Sqlite
-from corpora.readers.marked_up import Sgm, Tmx
+from corpora.readers.database import Parquet, Sqlite
+from corpora.readers.gettext import Po
+from corpora.readers.marked_up import Sgm, Tmx, Xliff
 from corpora.readers.reader import Reader
+from corpora.readers.tables import Csv, Jsonl
 from corpora.readers.text import Lines, Tsv
 
-READERS: dict[str, type[Reader]] = {reader.format: reader for reader in (Lines, Sgm, Tmx, Sqlite, Tsv)}
+ALL: tuple[type[Reader], ...] = (Lines, Tsv, Csv, Jsonl, Tmx, Xliff, Po, Sgm, Parquet, Sqlite)
+READERS: dict[str, type[Reader]] = {reader.format: reader for reader in ALL}
 COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 
 

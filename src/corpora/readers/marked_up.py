@@ -19,6 +19,9 @@ _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _PREFIX = re.compile(rb"[\s</]([A-Za-z_][\w.-]*):[A-Za-z_]")  # of a namespace
 _UNBOUND_PREFIX = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
 
+_SOURCE = re.compile(rb"""\b(?:source-language|srcLang)\s*=\s*["']([^"']*)""")  # of XLIFF
+_TARGET = re.compile(rb"""\b(?:target-language|trgLang)\s*=\s*["']([^"']*)""")
+
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 NATIVE_CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the translated document, not text
 FEW = 16  # units parsed at once where not all are well-formed
@@ -165,3 +168,25 @@ def _texts(element: ElementTree.Element, depth: int = 0) -> Iterator[str]:
         if child.tag not in NATIVE_CODES:
             yield from _texts(child, depth + 1)
         yield child.tail or ""
+
+
+class Xliff(Units):
+    """XLIFF 1.2 (a ``trans-unit`` is a pair) and 2.0 (a ``segment`` is one)."""
+
+    format = "xliff"
+    suffixes = (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff")
+
+    tags = Tags("trans-unit|segment", "xliff", about="xliff|file")
+
+    def record(self, unit: ElementTree.Element, about: bytes) -> tuple[str | None, ...]:
+        languages = [
+            match and shortest(match[1].decode(errors="replace"))
+            for match in (_SOURCE.search(about), _TARGET.search(about))
+        ]
+        found = (unit.find("source"), unit.find("target"))
+        texts = [None if side is None else running_text(side) or None for side in found]
+        if not languages[1]:  # it may be left out
+            others = [code for code in self.selection.languages if code != languages[0]]
+            languages[1] = others[0] if len(others) == 1 else None
+        sides = dict(zip(languages, texts, strict=True))
+        return tuple(map(sides.get, self.selection.languages))

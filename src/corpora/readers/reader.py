@@ -68,7 +68,7 @@ class Selection(NamedTuple):
     """Which sentences of a file belong to a corpus; each reader uses the fields of its format."""
 
     languages: list[str]
-    columns: list[int]  # one a language, numbered from 0
+    columns: list[int | str]  # one a language, numbered from 0, or named
     query: str | None = None
     parameters: dict[str, str] | None = None  # of the query
 
@@ -81,6 +81,7 @@ class Reader(ABC):
     one_file: ClassVar[bool] = True  # all languages in one file, not a file for each
     options: ClassVar[tuple[str, ...]] = ()  # keys of the configuration that only this format has
     required: ClassVar[tuple[str, ...]] = ()  # the necessary ones
+    column_types: ClassVar[tuple[type, ...]] = (int,)  # of ``columns``: numbers, names
 
     def __init__(self, selection: Selection):
         self.selection = selection

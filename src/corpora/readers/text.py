@@ -20,7 +20,7 @@ class Tsv(Reader):
     options = ("columns",)
 
     def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
-        columns = self.selection.columns
+        columns = [int(column) for column in self.selection.columns]
         last = max(columns)
         for text in decoded(chunks, file, BREAKS):
             rows = [line.split("\t", last + 1) for line in text.lines]

@@ -14,6 +14,7 @@ from corpora.readers.reader import MALFORMED, OVERLONG, Input
 
 LONGEST_UNIT = 4_000_000  # bytes
 TAG_BYTES = 64  # an end tag is shorter; a comment's end is looked for no farther than a unit
+MOST_ABOUT = 4_000  # bytes of tags of ``Tags.about`` that are held
 OPEN_COMMENT, END_OF_COMMENT = b"<!--", b"-->"
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 TOO_LONG = f": longer than {LONGEST_UNIT:,} bytes"
@@ -37,7 +38,8 @@ class Tags:
 
 
 class Stretch(NamedTuple):
-    """Whole units, what is between them, and the number of their first line. about: the tag of ``Tags.about``."""
+    """Whole units, what is between them, and the number of their first line. about: the tags of ``Tags.about``
+    before them, the last one first."""
 
     text: bytes
     line: int
@@ -58,7 +60,8 @@ def stretches(chunks: Iterable[bytes], file: Input, tags: Tags) -> Iterator[Stre
         cut = _last_end(text, max(len(rest) - TAG_BYTES, 0), tags)
         if cut:
             for part in _by_about(text[:cut], tags):
-                about = tags.about.match(part)[0] if tags.about and tags.about.match(part) else about
+                if tags.about and (found := tags.about.match(part)):
+                    about = found[0] + about[:MOST_ABOUT]
                 yield Stretch(part, line, about)
                 line += part.count(b"\n")
         rest = text[cut:]

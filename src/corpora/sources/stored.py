@@ -118,7 +118,7 @@ def _placeholder_problems(source: "StoredSource", reader: type[Reader]) -> Itera
     """Files for each language need {lang} in the address or in the member; one file must not have it."""
     for key, address in source.addresses():
         if not reader.one_file and LANGUAGE not in address + (source.member or ""):
-            remedy = "a file with both languages needs format: tsv or tmx"
+            remedy = "a file with both languages needs format: tsv, csv, jsonl or tmx"
             yield f"{key}: {address} has no {LANGUAGE} in it ({remedy})"
         elif reader.one_file and LANGUAGE in address:
             yield f"{key}: {address} has {LANGUAGE} in it, but its format has both languages in one file"
@@ -132,10 +132,14 @@ def _option_problems(source: "StoredSource") -> Iterator[str]:
     yield from (f"{key}: {source.key} says this itself" for key in source.implied if entry[key] is not None)
     if reader is None:
         return
-    for other in READERS.values():
-        for key in other.options if other is not reader else ():
-            if entry[key] is not None:
-                yield f"{key}: is for the format {other.format}, this is {reader.format}"
+    for key in dict.fromkeys(key for other in READERS.values() for key in other.options):
+        if key not in reader.options and entry[key] is not None:
+            formats = ", ".join(other.format for other in READERS.values() if key in other.options)
+            yield f"{key}: is for the format {formats}, this is {reader.format}"
+    for column in (entry["columns"] or {}).values():
+        if not isinstance(column, reader.column_types):
+            names = "names of columns" if str in reader.column_types else "numbers of columns, from 0"
+            yield f"columns: {column} is none of the {names} that the format {reader.format} has"
     for key in reader.required:
         if entry[key] is None:
             yield f"{key} is missing; the format {reader.format} needs it"

@@ -12,7 +12,7 @@ from corpora.language import Identifier
 from corpora.language_codes import shortest
 from corpora.readers import COMPRESSED, by_name
 from corpora.readers.database import Sqlite
-from corpora.readers.reader import BREAKS, Input, Reader, decoded
+from corpora.readers.reader import BREAKS, Input, Reader, Unread, decoded
 from corpora.readers.text import Lines, Tsv
 
 FIRST_LINES = 500
