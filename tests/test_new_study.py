@@ -1,6 +1,7 @@
 """A new study from files: which belong together, what is wrong with them, and sizes that keep to the time."""
 
 import gzip
+import json
 import math
 import re
 from collections import Counter
@@ -125,6 +126,59 @@ def test_both_sides_in_one_file(tmp_path):
     assert sources["memory"] == {"file": "memory.tmx"}
 
 
+def test_every_format_in_one_folder(tmp_path, capsys):
+    """With a memory in UTF-16 that has a broken unit, and a table with names of its own."""
+    pairs = [list(zip(ENGLISH[at : at + 300], FRENCH[at : at + 300], strict=True)) for at in range(0, 1800, 300)]
+    units = "".join(
+        f"<trans-unit><source>{source}</source><target>{target}</target></trans-unit>\n" for source, target in pairs[3]
+    )
+    memory = tmx(pairs[0]).decode().replace('"1.0"', '"1.0" encoding="utf-16"').replace("<seg>", "<seg>&#x1F;", 1)
+    texts = {
+        "memory.tmx": memory.encode("utf-16"),
+        "hub.jsonl.gz": [json.dumps({"translation": {"en": source, "fr": target}}) for source, target in pairs[1]],
+        "table.csv": [
+            "number,Texte,Text",
+            *(f'{row},"{pair[1]}","{pair[0]}"' for row, pair in enumerate(pairs[2])),
+        ],
+        "doc.xlf": [f'<xliff version="1.2"><file source-language="en" target-language="fr">{units}</file></xliff>'],
+        "gui.po": [f'msgid "{source}"\nmsgstr "{target}"\n' for source, target in pairs[4]],
+        "objects.jsonl": [json.dumps({"id": 1, "a": target, "b": source}) for source, target in pairs[5]],
+    }
+    study = proposed(tmp_path, texts)
+    shown = capsys.readouterr().out
+    found = {name: (corpus["lines"], corpus["columns"]) for name, corpus in study["corpora"].items()}
+    names = {"table": {"en": "Text", "fr": "Texte"}, "objects": {"en": "b", "fr": "a"}}
+    for name in ("memory", "hub", "table", "doc", "gui", "objects"):
+        assert found[name] == (300, names.get(name)), name
+    for line in (
+        "data/memory.tmx: read as tmx: en and fr",
+        "data/table.csv: read as csv, columns en: Text, fr: Texte: en and fr",
+        "memory: dropped data/memory.tmx: line 1: not well-formed (reference to invalid character number)",
+    ):
+        assert line in shown.splitlines()
+    assert re.search("^memory .*0.3 % malformed", shown, re.MULTILINE)
+
+
+def test_an_encoding_is_guessed_shown_and_confirmed(tmp_path, capsys):
+    texts = {
+        f"x.{code}": "".join(f"{line} é\n" for line in lines).encode("cp1252")
+        for code, lines in both(ENGLISH, FRENCH, "").items()
+    }
+    texts = {name.replace("..", "."): data for name, data in texts.items()}
+    with pytest.raises(
+        UserError,
+        match=r"data/x.en: is not UTF-8; it looks like \w+, with '.*' in it; if that is right, say --encoding",
+    ):
+        proposed(tmp_path, texts)
+    study = proposed(tmp_path, texts | both(ENGLISH[:99], FRENCH[:99], "y"), "--encoding", "cp1252")
+    assert {name: corpus["encoding"] for name, corpus in study["corpora"].items()} | {"x": "cp1252", "y": None} == {
+        "x": "cp1252", "y": None, "dev": None, "test": None
+    }  # fmt: skip
+    assert "data/x.fr: read as lines, cp1252: fr" in capsys.readouterr().out.splitlines()
+    with pytest.raises(UserError, match="is cp1252, and the other side is UTF-8; convert one of the two"):
+        proposed(tmp_path, {"x.fr": FRENCH}, "--encoding", "cp1252", "--force")
+
+
 def test_other_languages_and_single_sides_are_noted(tmp_path):
     found, notes = roles(tmp_path, A | {"a.de": GERMAN[:40], "more.en": ENGLISH[40:80], "README.md": ["x"]})
     assert found == {"a": FOUND, "more": ("monolingual", "more.en")}
@@ -166,7 +220,7 @@ def test_hours_are_a_number(hours, capsys):
     [
         ({}, "data: a folder without texts"),
         ({"x.en": ENGLISH, "x.fr": FRENCH[:-1]}, "have different numbers of lines: 3,000 of en, 2,999 of fr"),
-        ({"x.en": ENGLISH, "x.fr": b"bon\nmal \xe9\n"}, "data/x.fr: line 2, byte 5: not UTF-8 (0xe9)"),
+        ({"x.en": ENGLISH, "x.fr": b"bon\nmal \xe9\n"}, "data/x.fr: is not UTF-8; it looks like"),
         ({"x.en": ENGLISH, "x.fr": GERMAN}, "the target side looks like de"),
         ({"x.en": FRENCH, "x.fr": ENGLISH}, "are the sides swapped?"),
         ({"x.fr": FRENCH}, "data/x.fr: the fr side only; no en file goes with it"),
@@ -174,7 +228,9 @@ def test_hours_are_a_number(hours, capsys):
         ({"x.en": ENGLISH, "x.en.gz": ENGLISH, "x.fr": FRENCH}, "data/x.en.gz: both are the en side of one text"),
         ({"x.en": ENGLISH[:200], "x.fr": FRENCH[:200]}, "training pairs can be one; add more text"),
         ({"x.en": b"", "x.fr": b""}, "data/x.en: is empty"),
-        ({"x.csv": ["a,b"]}, "CSV is not read; save it as TSV"),
+        ({"x.csv": ["a,b"]}, "data/x.csv: the target side looks like en"),
+        ({"x.csv": ["a;1"]}, "data/x.csv: has 1 columns of text; one for each language is needed"),
+        ({"x.jsonl": ["[]"]}, "data/x.jsonl: has no JSON object in its first lines"),
         ({"x.en": ENGLISH, "y.en": ENGLISH, "z.fr": FRENCH}, "if data/x.en or data/y.en goes with it, name the two"),
         ({"x.tmx": tmx([("a", "b")], ("en", "de"))}, "data/x.tmx: has no fr in its first units; it has de, en"),
         ({"x.en": ENGLISH, "x.fr": FRENCH, "dev.en": ENGLISH[:9]}, "data/dev.en: the en side only"),

@@ -25,6 +25,7 @@ def _file(chunks: Iterable[bytes]) -> Iterator[Path]:
 
 class Sqlite(Reader):
     format = "sqlite"
+    binary = True
     suffixes = (".db", ".sqlite", ".sqlite3")
     options = ("query", "names")
     required = ("query",)
@@ -53,6 +54,7 @@ class Parquet(Reader):
     """Rows with a text column for each language, or with both in a column ``translation``."""
 
     format = "parquet"
+    binary = True
     suffixes = (".parquet",)
     options = ("columns",)
     column_types = (str,)

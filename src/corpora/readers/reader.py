@@ -81,6 +81,7 @@ class Reader(ABC):
     one_file: ClassVar[bool] = True  # all languages in one file, not a file for each
     options: ClassVar[tuple[str, ...]] = ()  # keys of the configuration that only this format has
     required: ClassVar[tuple[str, ...]] = ()  # the necessary ones
+    binary: ClassVar[bool] = False  # without an encoding
     column_types: ClassVar[tuple[type, ...]] = (int,)  # of ``columns``: numbers, names
 
     def __init__(self, selection: Selection):

@@ -1,8 +1,8 @@
 """Propose a study for a language pair: `python -m study.new --source en --target cs DATA...` writes configs/en-cs.yaml.
 
-DATA are files and folders: aligned files of one sentence a line, TSV, TMX, SGM, compressed or not. The name of a file
-gives its language and its role (train, dev, test); the language may also be that of the text. Sizes are for this
-machine and the given hours, by the estimate of a dry run.
+DATA are files and folders: aligned files of one sentence a line, TSV, CSV, JSON Lines, Parquet, TMX, XLIFF, PO, SGM,
+compressed or not. The name of a file gives its language and its role (train, dev, test); the language may also be that
+of the text. Sizes are for this machine and the given hours, by the estimate of a dry run.
 """
 
 import argparse
@@ -46,7 +46,8 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     if (present := [place for place in (path, folder) if place.exists()]) and not options.force:
         remedy = "take another name (--study, --output), or replace it (--force)"
         raise UserError(f"{present[0]}: is there already; {remedy}")
-    corpora, notes = files.corpora(options.data, pair)
+    dropped = "utf-8" if options.invalid == "drop" else None  # lines that are not UTF-8, whatever they are
+    corpora, notes = files.corpora(options.data, pair, options.encoding or dropped)
     corpora = _with_dev(corpora, notes)
     looks = [look(corpus, pair, text.cleaning(pair), options.invalid, SEED) for corpus in corpora]
     small = (one for one in looks if one.corpus.role in ("dev", "test") and one.lines < FEWEST)
@@ -56,7 +57,19 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     cores = options.cores or len(machine.cores())
     draft = Draft(name, pair, looks, sets, folder, cores, options.hours, options.invalid)
     plan, effective, measured = _planned(draft, measured)
-    print("\n".join([*_data(draft), *notes, *_other_scripts(draft), "", *_study(draft, plan, effective, measured), ""]))
+    print(
+        "\n".join(
+            [
+                *_data(draft),
+                *_taken(draft),
+                *notes,
+                *_other_scripts(draft),
+                "",
+                *_study(draft, plan, effective, measured),
+                "",
+            ]
+        )
+    )
     for of_role in sets:
         of_role.write(folder, pair)
     write_text(path, text.text(draft, plan))
@@ -106,6 +119,18 @@ def _data(draft: Draft) -> list[str]:
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     note = f"langid.py has looked at up to {IDENTIFIED} random lines of a corpus, everything else is of all lines."
     return [*table, note]
+
+
+def _taken(draft: Draft) -> Iterator[str]:
+    """What each file was taken for, and the first of what could not be read."""
+    for looked in draft.looks:
+        source, paths = looked.corpus.source, looked.corpus.paths
+        codes = draft.pair if len(paths) == len(draft.pair) else [" and ".join(draft.pair[: len(looked.words)])]
+        columns = [f"{code}: {column}" for code, column in (source.get("columns") or {}).items()]
+        about = [looked.corpus.format, *[f"columns {', '.join(columns)}"][: len(columns)], *[source.get("encoding")]]
+        for path, code in zip(paths, codes, strict=True):
+            yield f"{path}: read as {', '.join(filter(None, about))}: {code}"
+        yield from (f"{looked.corpus.name}: dropped {problem}" for problem in looked.problems)
 
 
 def _other_scripts(draft: Draft) -> Iterator[str]:
@@ -169,7 +194,8 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--study", help="its name (default: SOURCE-TARGET)")
     parser.add_argument("--output", type=Path, help="configuration to write (default: configs/STUDY.yaml)")
     parser.add_argument("--force", action="store_true", help="replace the configuration if it is there")
-    invalid = "what to do with lines that are not UTF-8 (default: %(default)s)"
+    parser.add_argument("--encoding", help="of the files that are not UTF-8, by its name in Python, such as cp1252")
+    invalid = "what to do if more than 5 %% of the lines of a text cannot be read (default: %(default)s)"
     parser.add_argument("--invalid", choices=["error", "drop"], default="error", help=invalid)
     return parser.parse_args(words)
 

@@ -2,20 +2,33 @@
 
 import re
 from collections import Counter
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 from pathlib import Path
 
+import charset_normalizer
+import msgspec
+
+from common.document import Document
 from common.errors import UserError
 from corpora.archives import Part, chunks, is_archive
 from corpora.language import Identifier
 from corpora.language_codes import shortest
 from corpora.readers import COMPRESSED, by_name
 from corpora.readers.database import Sqlite
+from corpora.readers.encodings import MARKS, XML_DECLARATION, as_utf8
 from corpora.readers.reader import BREAKS, Input, Reader, Unread, decoded
+from corpora.readers.tables import Csv, cells_of
 from corpora.readers.text import Lines, Tsv
 
 FIRST_LINES = 500
+GUESSED_BYTES = 1 << 16  # of a file that is not UTF-8
+LARGEST_SHARE = 0.05  # of lines that are not UTF-8 in a text that is, as invalid_share
+MOST_WORDS = 3  # of the name of a column
+_LANGUAGE_OF_MARKUP = re.compile(
+    rb"""(?:<tuv\b[^>]*\blang|source-language|target-language|srcLang|trgLang)=["']([A-Za-z_-]+)["']"""
+)
 TABBED = 0.95  # share of lines with a tab from which on a file of lines is TSV
 
 
@@ -25,9 +38,40 @@ def unpacked(path: Path) -> Path:
     return name.with_suffix("") if name.suffix in COMPRESSED else name
 
 
-def first_lines(path: Path) -> list[str]:
-    """Those of a file that are not empty. Invalid UTF-8 is skipped; reading the whole file reports it."""
-    blocks = decoded(chunks(Part(path)), Input(str(path), Unread()), BREAKS)
+def encoding(path: Path, named: str | None) -> str | None:
+    """The encoding that a configuration has to say: ``named``, if the file is not UTF-8 and says nothing itself.
+
+    Raises UserError with a guess if none is named.
+    """
+    head = next(chunks(Part(path)), b"")
+    says_so = any(head.startswith(mark) for mark, _ in MARKS) or XML_DECLARATION.match(head)
+    if says_so or is_archive(path) or by_name(path.name.lower()).binary:
+        return None
+    lines = head.split(b"\n")
+    if 0 not in head and sum(map(_is_utf8, lines[:-1] or lines)) >= (1 - LARGEST_SHARE) * len(lines[:-1] or lines):
+        return None
+    if named is None and head:
+        best = charset_normalizer.from_bytes(head[:GUESSED_BYTES]).best()
+        guess = best.encoding if best else "another encoding"
+        places = [line for line in lines if not _is_utf8(line)] or lines
+        shown = places[0].decode(best.encoding, "replace").strip()[:80] if best and 0 not in head else ""
+        example = f", with {shown!r} in it" * bool(shown)
+        remedy = f"if that is right, say --encoding {guess}; if not, another one, or --invalid drop"
+        raise UserError(f"{path}: is not UTF-8; it looks like {guess}{example}; {remedy}")
+    return None if named == "utf-8" else named
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def first_lines(path: Path, encoding: str | None) -> list[str]:
+    """Those of a file that are not empty. What cannot be read is skipped; reading the whole file reports it."""
+    blocks = decoded(chunks(Part(path)), Input(str(path), Unread(), encoding), BREAKS)
     lines = (line for block in blocks for line in block.lines if line.strip())
     return list(islice(lines, FIRST_LINES))
 
@@ -44,30 +88,35 @@ def language(texts: list[str]) -> tuple[str, float]:
     return label, count / len(texts)
 
 
-def reader(path: Path) -> type[Reader]:
+def reader(path: Path, encoding: str | None) -> type[Reader]:
     """By the name, or TSV for lines with tabs. Raises UserError for a file that needs settings to be read."""
     named = by_name(path.name.lower())
     refused = {
         "is an archive; unpack it, or name it in a configuration (member: in docs/own-data.md)": is_archive(path),
         "a database needs a query; configs/bible.yaml shows how": named is Sqlite,
-        "CSV is not read; save it as TSV, one pair a line, without quotes": ".csv" in path.suffixes,
-        "XML is read as TMX and SGM only; give files of one sentence a line": unpacked(path).suffix == ".xml",
+        "XML is read as TMX, XLIFF and SGM only; give files of one sentence a line": unpacked(path).suffix == ".xml",
     }
     for reason in (reason for reason, applies in refused.items() if applies):
         raise UserError(f"{path}: {reason}")
     if named is not Lines:
         return named
-    if not (lines := first_lines(path)):
+    if not (lines := first_lines(path, encoding)):
         empty = "has no line of text in UTF-8 among its first ones" if path.stat().st_size else "is empty"
         raise UserError(f"{path}: {empty}")
     return Tsv if sum("\t" in line.strip() for line in lines) >= TABBED * len(lines) else Lines
 
 
-def columns(path: Path, pair: list[str]) -> list[int]:
-    """The columns of both sides, by their languages. Raises UserError if they cannot be identified."""
-    texts = _texts_by_column([line.split("\t") for line in first_lines(path)])
+def columns(path: Path, reader: type[Reader], encoding: str | None, pair: list[str]) -> list[int | str] | None:
+    """The columns of both sides, by their languages; None if their names say it.
+
+    Raises UserError if they cannot be identified.
+    """
+    names, rows = _rows(path, reader, encoding)
+    if {*pair} <= {shortest(name) for name in names if name.isascii()}:
+        return None
+    texts = _texts_by_column(rows)
     if len(texts) < len(pair):
-        needed = "a TSV has one for each language, a tab between them"
+        needed = "one for each language is needed" + ", a tab between them" * (reader is Tsv)
         raise UserError(f"{path}: has {len(texts)} columns of text; {needed}")
     languages = {column: language(of_column) for column, of_column in texts.items()}
     sides: list[int | None] = []
@@ -77,11 +126,53 @@ def columns(path: Path, pair: list[str]) -> list[int]:
     if None in sides and len(texts) == len(pair):  # take the other one; reading the whole text checks its language
         others = [column for column in texts if column not in sides]
         sides = [others.pop(0) if column is None else column for column in sides]
-    found = [column for column in sides if column is not None]
-    if len(found) < len(sides):
-        seen = ", ".join(f"{column}: {code} ({100 * share:.0f} %)" for column, (code, share) in languages.items())
+    if None in sides:
+        seen = ", ".join(
+            f"{names[column] if names else column}: {code} ({100 * share:.0f} %)"
+            for column, (code, share) in languages.items()
+        )
         raise UserError(f"{path}: which columns are {pair[0]} and {pair[1]}? By langid.py they are {seen}")
-    return found
+    return [names[side] if names else side for side in sides if side is not None]
+
+
+def _rows(path: Path, reader: type[Reader], encoding: str | None) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns, if they have some, and the first rows."""
+    file = Input(str(path), Unread(), encoding)
+    if reader is Tsv:
+        return [], [line.split("\t") for line in first_lines(path, encoding)]
+    if reader is Csv:
+        lines = ((number, line) for number, line in enumerate(first_lines_of_any(path, encoding), 1))
+        rows = [cells for _, cells, _ in cells_of(lines, file) if not isinstance(cells, str)]
+        return (rows[0], rows[1:]) if len(rows) > 1 and _is_header(rows[0], rows[1:]) else ([], rows)
+    objects = []
+    for line in first_lines(path, encoding):
+        with suppress(msgspec.DecodeError, RecursionError):
+            fields = msgspec.json.decode(line)
+            objects.append(fields.get("translation", fields) if isinstance(fields, dict) else None)
+    found: list[Document] = [fields for fields in objects if isinstance(fields, dict)]
+    names = list(dict.fromkeys(name for fields in found for name in fields))
+    texts = [[text if isinstance(text := fields.get(name), str) else "" for name in names] for fields in found]
+    if not texts:
+        raise UserError(f"{path}: has no JSON object in its first lines")
+    return names, texts
+
+
+def first_lines_of_any(path: Path, encoding: str | None) -> list[str]:
+    """As first_lines, with the empty ones, which may be inside quotes."""
+    blocks = decoded(chunks(Part(path)), Input(str(path), Unread(), encoding), "")
+    return list(islice((line for block in blocks for line in block.lines), FIRST_LINES))
+
+
+def _is_header(first: list[str], others: list[list[str]]) -> bool:
+    """Whether the first row has short names, each once, above columns of longer text."""
+    texts = _texts_by_column(others)
+    names = [first[column].strip() for column in texts if column < len(first)]
+    means = [sum(map(len, of_column)) / len(of_column) for of_column in texts.values()]
+    if len(names) < len(texts) or len({*names}) < len(names):
+        return False
+    return all(
+        0 < len(name) < mean / 2 and len(name.split()) <= MOST_WORDS for name, mean in zip(names, means, strict=True)
+    )
 
 
 def _texts_by_column(rows: list[list[str]]) -> dict[int, list[str]]:
@@ -93,9 +184,13 @@ def _texts_by_column(rows: list[list[str]]) -> dict[int, list[str]]:
 
 
 def require_languages(path: Path, pair: list[str]) -> None:
-    """Raises UserError if a language is missing in the first bytes of a TMX. Units without it are dropped later."""
-    head = next(chunks(Part(path)), b"")
-    codes = sorted({shortest(code.decode()) for code in re.findall(rb'<tuv[^>]*lang="([A-Za-z-]+)"', head)})
-    if missing := [code for code in pair if code not in codes]:
-        has = f"it has {', '.join(codes) or 'no tuv'}"
+    """Raises UserError if a language is missing in the first bytes of a TMX or XLIFF; later units are dropped.
+
+    An XLIFF need not name its target language.
+    """
+    head = next(as_utf8(chunks(Part(path)), str(path), None, XML_DECLARATION), b"")
+    codes = sorted({shortest(code.decode()) for code in _LANGUAGE_OF_MARKUP.findall(head)})
+    missing = [code for code in pair if code not in codes]
+    if missing and not (b"<xliff" in head and len(codes) == 1 and len(missing) == 1):
+        has = f"it has {', '.join(codes) or 'no unit with a language'}"
         raise UserError(f"{path}: has no {' and no '.join(missing)} in its first units; {has}")

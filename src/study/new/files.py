@@ -17,10 +17,12 @@ from common.document import Document
 from common.errors import UserError
 from corpora.language_codes import shortest
 from corpora.readers import COMPRESSED, by_name
-from corpora.readers.marked_up import Tmx
+from corpora.readers.marked_up import Tmx, Xliff
 from corpora.readers.reader import Reader
+from corpora.readers.tables import Csv, Jsonl
 from corpora.readers.text import Tsv
 from corpora.sources.stored import LANGUAGE
+from study.new import contents
 from study.new.contents import columns, first_lines, language, reader, require_languages, unpacked
 from study.schema import schema
 
@@ -103,6 +105,7 @@ class Corpus:
     role: str
     source: Document
     paths: tuple[Path, ...]
+    format: str
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.paths))
@@ -110,13 +113,17 @@ class Corpus:
 
 @dataclass(frozen=True)
 class File:
-    """stem: the name without its side. side: 0 source, 1 target, None if unknown or if the file has both."""
+    """stem: the name without its side. side: 0 source, 1 target, None if unknown or if the file has both.
+
+    encoding: what the configuration has to say.
+    """
 
     path: Path
     stem: str
     side: int | None
     role: str
     reader: type[Reader]
+    encoding: str | None
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,9 @@ def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[st
             single = [file for file in single if file not in (sources[0], targets[0])]
     for group in complete:
         paths = (group[0].path, group[1].path)
-        yield Corpus(group[0].stem or paths[0].parent.name, group[0].role, _source(paths, pair), paths)
+        source = _source(paths, pair) | _encoding(group[0], group[1])
+        name, format = group[0].stem or paths[0].parent.name, group[0].reader.format
+        yield Corpus(name, group[0].role, source, paths, format)
     for file in single:
         if file.role != "train" and file.stem in foreign:
             notes.append(f"{file.path}: a {file.role} set without a {pair[1 - file.side]} side, it is left out")
@@ -158,7 +167,18 @@ def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[st
         if file.side == 1 or file.role != "train":
             raise UserError(f"{file.path}: the {pair[file.side]} side only; {_partners(file, single, pair)}")
         notes.append(f"{file.path}: has no {pair[1]} side: monolingual text, which the teacher translates")
-        yield Corpus(file.stem or file.path.parent.name, "monolingual", {"file": shown(file.path)}, (file.path,))
+        source = {"file": shown(file.path)} | _encoding(file)
+        name = file.stem or file.path.parent.name
+        yield Corpus(name, "monolingual", source, (file.path,), file.reader.format)
+
+
+def _encoding(*files: File) -> Document:
+    """The key of the configuration, if it is needed. Raises UserError if one of two sides needs it."""
+    encodings = {file.encoding for file in files}
+    if len(encodings) > 1:
+        needing = next(file for file in files if file.encoding)
+        raise UserError(f"{needing.path}: is {needing.encoding}, and the other side is UTF-8; convert one of the two")
+    return {"encoding": files[0].encoding} if files[0].encoding else {}
 
 
 def _partners(file: Side, single: list[Side], pair: list[str]) -> str:
@@ -171,9 +191,9 @@ def _partners(file: Side, single: list[Side], pair: list[str]) -> str:
 def _with_sides(files: list[File], pair: list[str], notes: list[str]) -> Iterator[Side]:
     """The files; those without a language in their names get that of their first lines."""
     for file in files:
-        code, share = language(first_lines(file.path)) if file.side is None else (pair[file.side], 1.0)
+        code, share = language(first_lines(file.path, file.encoding)) if file.side is None else (pair[file.side], 1.0)
         if code in pair:
-            yield Side(file.path, file.stem, pair.index(code), file.role, file.reader)
+            yield Side(file.path, file.stem, pair.index(code), file.role, file.reader, file.encoding)
         else:
             notes.append(f"{file.path}: looks like {code} ({100 * share:.0f} % of its first lines), it is left out")
 
@@ -188,14 +208,16 @@ def _source(paths: tuple[Path, Path], pair: list[str]) -> Document:
     return {"file": dict(zip(pair, names, strict=True))}
 
 
-def corpora(data: Iterable[Path], pair: list[str]) -> tuple[list[Corpus], list[str]]:
+def corpora(data: Iterable[Path], pair: list[str], encoding: str | None = None) -> tuple[list[Corpus], list[str]]:
     """The corpora in these files and folders, in the order of their roles and names; and a note for all left out.
 
-    Raises UserError for files that are missing, that cannot be read, or whose other side is missing.
+    encoding: of files that are not UTF-8. Raises UserError for files that are missing, that cannot be read, or whose
+    other side is missing.
     """
     notes: list[str] = []
     foreign: set[str] = set()
-    files = [file for path, name in _listed(data, notes) if (file := _understood(path, name, pair, notes, foreign))]
+    listed = [(path, name, contents.encoding(path, encoding)) for path, name in _listed(data, notes)]
+    files = [file for each in listed if (file := _understood(*each, pair, notes, foreign))]
     found = [_one_file(file, pair) for file in files if file.reader.one_file]
     found += paired([file for file in files if not file.reader.one_file], pair, notes, foreign)
     if not any(corpus.role == "train" for corpus in found):
@@ -236,23 +258,25 @@ def _is_text(path: Path) -> bool:
     return name.suffix not in NO_TEXT and not is_note
 
 
-def _understood(path: Path, name: str, pair: list[str], notes: list[str], foreign: set[str]) -> File | None:
+def _understood(
+    path: Path, name: str, encoding: str | None, pair: list[str], notes: list[str], foreign: set[str]
+) -> File | None:
     """The role, the side and the reader of a file; None, a note, and its stem in ``foreign`` for another language."""
-    format = reader(path)
+    format = reader(path, encoding)
     while Path(name).suffix.lower() in (*COMPRESSED, *format.suffixes, ".txt"):
         name = name.removesuffix(Path(name).suffix)
     parts = SEPARATORS.split(name)
     words = parts[::2]
     role = _role([word.lower() for word in words])
     if format.one_file:
-        return File(path, name, None, role, format)
+        return File(path, name, None, role, format, encoding)
     place, code = _language(words, pair)
     stem, side = _stem(parts, place), SIDE_WORDS.get(code, pair.index(code) if code in pair else None)
     if code and side is None:
         notes.append(f"{path}: its name says {code}, it is left out")
         foreign.add(stem)
         return None
-    return File(path, stem, side, role, format)
+    return File(path, stem, side, role, format, encoding)
 
 
 def _one_file(file: File, pair: list[str]) -> Corpus:
@@ -260,12 +284,13 @@ def _one_file(file: File, pair: list[str]) -> Corpus:
     source: Document = {"file": shown(file.path)}
     if by_name(file.path.name) is not file.reader:
         source["format"] = file.reader.format
-    if file.reader is Tsv:
-        places = columns(file.path, pair)
-        source |= {"columns": dict(zip(pair, places, strict=True))} if places != [0, 1] else {}
-    if file.reader is Tmx:
+    if file.reader in (Tsv, Csv, Jsonl):
+        places = columns(file.path, file.reader, file.encoding, pair)
+        source |= {"columns": dict(zip(pair, places, strict=True))} if places not in (None, [0, 1]) else {}
+    if file.reader in (Tmx, Xliff):
         require_languages(file.path, pair)
-    return Corpus(file.stem or file.path.parent.name, file.role, source, (file.path,))
+    name = file.stem or file.path.parent.name
+    return Corpus(name, file.role, source | _encoding(file), (file.path,), file.reader.format)
 
 
 def _with_names(corpora: list[Corpus]) -> list[Corpus]:

@@ -54,6 +54,7 @@ class Look:
     corpus: Corpus
     lines: int
     read_errors: dict[str, int]  # lines that the reader left out, by reason
+    problems: list[str]  # the first of them
     counts: Counts  # of corpora.funnel, as in the study but for languages, duplicates and held-out sets
     words: list[float]  # the mean of a line, for each side
     in_script: list[float]  # the share of the letters of each side in a script of its language
@@ -85,8 +86,8 @@ def look(corpus: Corpus, pair: list[str], cleaning: Document, invalid: str, seed
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         keys, sides = Path(folder, "records.keys"), Path(folder, "sides.keys")
         files = [stack.enter_context(open(path, "wb")) for path in (keys, sides)]
-        blocks = counted.lines(source_of(str(corpus), entry, pair).text(None, CACHE, seed))
-        shown = progress(blocks, f"reading {corpus}", size=lambda block: block.count(b"\n"))
+        read = source_of(str(corpus), entry, pair).text(None, CACHE, seed)
+        shown = progress(counted.lines(read), f"reading {corpus}", size=lambda block: block.count(b"\n"))
         for batch in (indexed(block) for block in shown if block):
             measured = Measured(batch, tables)
             rows = np.flatnonzero(funnel.sort_out(measured) == KEPT)
@@ -104,7 +105,7 @@ def look(corpus: Corpus, pair: list[str], cleaning: Document, invalid: str, seed
         occurrences = np.stack([_occurrences(sides, column, hashes[column]) for column in (0, 1)], axis=1)
     words, letters, in_script = sums
     looked = Look(
-        corpus, counts["lines_in"] + sum(counted.dropped.values()), dict(counted.dropped), counts,
+        corpus, counts["lines_in"] + sum(counted.dropped.values()), dict(counted.dropped), read.unread.problems, counts,
         (words / counts["lines_in"]).tolist(), (in_script / np.maximum(letters, 1)).tolist(), repeats[0],
         repeats[1] - repeats[0], reservoir.records, occurrences, min(len(reservoir.records), IDENTIFIED),
     )  # fmt: skip

@@ -97,7 +97,7 @@ def _corpus(draft: Draft, look: Look, plan: Plan, weighted: bool) -> str:
     if not training and look.lines > MOST_HELD_OUT:
         lines.append(f"    max_lines: {MOST_HELD_OUT} # every system translates all of them, several times")
     if draft.invalid == "drop":
-        lines.append("    invalid: drop # lines that are not UTF-8 are dropped and counted")
+        lines.append("    invalid: drop # any number of lines that cannot be read")
     lines.append("    licence: unknown # fill it in: it is kept with the results")
     if own := _own_cleaning(draft, look) if training else {}:
         why = "; ".join(reason for _, reason in own.values())
