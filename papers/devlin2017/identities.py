@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
+from common.command_line import there
 from common.errors import UserError, command
 from decode import engines
 from decode.engines.native import Native
@@ -64,7 +65,7 @@ def by_type(folders: list[Path]) -> dict[str, Path]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, nargs=3, required=True, help="native float32, int16 and int8 folders")
+    parser.add_argument("--models", type=there, nargs=3, required=True, help="native float32, int16 and int8 folders")
     protocol.speed_options(parser)
     args = parser.parse_args()
 

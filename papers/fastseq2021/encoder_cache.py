@@ -34,7 +34,7 @@ import ctranslate2
 import numpy as np
 
 from common import machine
-from common.command_line import positive
+from common.command_line import positive, there
 from common.errors import UserError, command
 from common.files import read_json, write_json
 from decode import engines
@@ -239,7 +239,7 @@ def decoder(model: Path) -> tuple[int, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help="of CTranslate2 and the native engine")
+    parser.add_argument("--models", type=there, nargs="+", required=True, help="of CTranslate2 and the native engine")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
     parser.add_argument("--pieces", type=positive, default=PIECES, help="of each source of the engine's batch")
     parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS, help="pieces, for NumPy's products")

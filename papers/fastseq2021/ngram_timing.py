@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from common.command_line import positive
+from common.command_line import positive, there
 from common.errors import UserError, command
 from common.files import write_json
 from decode import engines
@@ -181,7 +181,7 @@ def engine(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help="of CTranslate2 and the native engine")
+    parser.add_argument("--models", type=there, nargs="+", required=True, help="of CTranslate2 and the native engine")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
     parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS, help="pieces of a hypothesis")
     in_process.options(parser)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from common import machine
-from common.command_line import positive
+from common.command_line import positive, there
 from common.errors import UserError, command
 from common.files import write_json
 from decode import engines
@@ -75,7 +75,7 @@ def settings(cores: list[int]) -> list[tuple[list[int], int]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of one system, an engine each")
+    parser.add_argument("--models", type=there, nargs="+", required=True, help="folders of one system, an engine each")
     parser.add_argument("--lines", type=positive, default=LINES, help="of the test set, repeated as needed")
     in_process.options(parser)
     args = parser.parse_args()

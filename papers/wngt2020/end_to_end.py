@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
+from common.command_line import there
 from common.errors import UserError, command
 from decode import engines, tuned
 from decode.pipeline import MANY_CORES
@@ -63,8 +64,8 @@ def by_system(models: list[Path]) -> dict[str, list[Path]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     about = "folders of all systems: of OpenNMT-tf, and of other engines in 8 bits with maps"
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help=about)
-    parser.add_argument("--exact", type=Path, nargs="*", default=[], help="in float32, one of each trained system")
+    parser.add_argument("--models", type=there, nargs="+", required=True, help=about)
+    parser.add_argument("--exact", type=there, nargs="*", default=[], help="in float32, one of each trained system")
     protocol.speed_options(parser)
     args = parser.parse_args()
 

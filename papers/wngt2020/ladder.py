@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
+from common.command_line import there
 from common.errors import UserError, command
 from decode import engines
 from findings import comparison
@@ -153,12 +154,12 @@ def best(by_tokens: dict[int, Measurement]) -> Measurement:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--baseline", type=Path, required=True, help="model folder of OpenNMT-tf")
+    parser.add_argument("--baseline", type=there, required=True, help="model folder of OpenNMT-tf")
     about = (
         "CTranslate2's in float32 and 8 bits, the native engine's in 8 bits, with maps; if CTranslate2 does not run the"
         " system, the native engine's in float32, 8 bits and optionally 16 bits"
     )
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help=about)
+    parser.add_argument("--models", type=there, nargs="+", required=True, help=about)
     protocol.speed_options(parser)
     args = parser.parse_args()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
+from common.command_line import there
 from common.errors import command
 from decode import engines
 from findings.comparison import fastest
@@ -40,7 +41,7 @@ def configurations(model: Path, **common: Any) -> list[dict[int, Configuration]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of one system, an engine each")
+    parser.add_argument("--models", type=there, nargs="+", required=True, help="folders of one system, an engine each")
     protocol.speed_options(parser)
     args = parser.parse_args()
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from common import machine
-from common.command_line import pick, positive
+from common.command_line import pick, positive, there
 from common.errors import command
 from decode import engines
 from findings.comparison import BEAM
@@ -39,8 +39,8 @@ def grid(model: Path, beams: list[int], batches: list[int], core: int) -> list[C
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder")
-    parser.add_argument("--exact", type=Path, nargs="?", help="folder of the same weights in float32")
+    parser.add_argument("--model", type=there, required=True, help="model folder")
+    parser.add_argument("--exact", type=there, nargs="?", help="folder of the same weights in float32")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
     parser.add_argument("--batch-sentences", type=positive, nargs="+", default=BATCHES)
     parser.add_argument("--core", type=int, default=machine.cores()[0])

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import ctranslate2
 
-from common.command_line import positive
+from common.command_line import positive, there
 from common.errors import UserError, command
 from common.files import read_json, write_json
 from decode import engines
@@ -168,7 +168,7 @@ def measured(models: list[Path], beam_sizes: list[int], conditions: Conditions) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help="of one system, CTranslate2 or native")
+    parser.add_argument("--models", type=there, nargs="+", required=True, help="of one system, CTranslate2 or native")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 2, 5])
     in_process.options(parser)
     args = parser.parse_args()

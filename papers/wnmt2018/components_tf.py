@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from common.command_line import positive
+from common.command_line import positive, there
 from common.errors import UserError, command
 from common.files import write_json
 from decode import engines
@@ -121,7 +121,7 @@ def shares(times: list[Operation], names: tuple[str, ...], seconds: float) -> di
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder of OpenNMT-tf")
+    parser.add_argument("--model", type=there, required=True, help="model folder of OpenNMT-tf")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 2, 5])
     in_process.options(parser)
     args = parser.parse_args()

@@ -28,12 +28,19 @@ def json_value(text: str) -> Any:
         raise argparse.ArgumentTypeError(f"not JSON ({error}): {text[:80]}") from None
 
 
+def there(text: str) -> Path:
+    """A file or folder that a command reads: one that is not there is the first thing that it says."""
+    if not Path(text).exists():
+        raise argparse.ArgumentTypeError(f"no file or folder {text}")
+    return Path(text)
+
+
 def named_path(text: str) -> tuple[str, Path]:
-    """``name=path``."""
+    """``name=path`` of a file or folder that is there."""
     name, _, path = text.partition("=")
     if not name or not path:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form name=path")
-    return name, Path(path)
+    return name, there(path)
 
 
 def pick(kind: type[Options], args: argparse.Namespace) -> Options:

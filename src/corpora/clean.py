@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from common.command_line import json_value
+from common.command_line import json_value, there
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, write_json
 from common.progress import progress
@@ -80,12 +80,12 @@ def copy(source: Path, output: Path, role: str, tables: Characters) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--input", type=Path, required=True, help="records, X.tsv.zst")
+    parser.add_argument("--input", type=there, required=True, help="records, X.tsv.zst")
     parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts (default: all)")
     parser.add_argument("--role", choices=ROLES, default="train", help="(default: %(default)s)")
     parser.add_argument("--languages", nargs="+", required=True, help="ISO 639-1 codes of the columns")
     parser.add_argument("--rules", type=json_value, default={}, help="`cleaning` of the configuration, as JSON")
-    parser.add_argument("--held-out", type=Path, nargs="*", default=[], help="all dev and test sets of the study")
+    parser.add_argument("--held-out", type=there, nargs="*", default=[], help="all dev and test sets of the study")
     parser.add_argument("--output", type=Path, required=True, help="records; counts and keys are written beside them")
     parser.add_argument("--rejected", type=Path, help="records to write the dropped lines to, the reason in front")
     args = parser.parse_args()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from common.command_line import there
 from common.document import Document
 from common.errors import UserError, command
 from common.files import read_json, write_json
@@ -105,11 +106,11 @@ def rejected_file(path: Path) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="shards in order, each with its JSON")
-    parser.add_argument("--about", type=Path, help="JSON of the corpus before it was divided; the new JSON extends it")
+    parser.add_argument("--inputs", type=there, nargs="+", required=True, help="shards in order, each with its JSON")
+    parser.add_argument("--about", type=there, help="JSON of the corpus before it was divided; the new JSON extends it")
     parser.add_argument("--duplicates", action="store_true", help="drop repeated records")
     parser.add_argument("--near-duplicates", action="store_true", help="also if case, punctuation, numbers differ")
-    parser.add_argument("--rejected", type=Path, nargs="*", default=[], help="rejected records of the shards")
+    parser.add_argument("--rejected", type=there, nargs="*", default=[], help="rejected records of the shards")
     parser.add_argument("--output", type=Path, required=True, help="records; counts go to the JSON beside them")
     args = parser.parse_args()
     about = read_json(args.about) if args.about else {"name": records.name(args.output)}

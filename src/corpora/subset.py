@@ -12,7 +12,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from common.command_line import positive
+from common.command_line import positive, there
 from common.errors import UserError, command
 from common.files import read_json, write_json
 from common.progress import progress
@@ -83,7 +83,7 @@ def subset(source: Path, sample: int, seed: int, output: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--input", type=Path, required=True, help="records, X.tsv.zst, with X.json of corpora.fetch")
+    parser.add_argument("--input", type=there, required=True, help="records, X.tsv.zst, with X.json of corpora.fetch")
     parser.add_argument("--sample", type=positive, required=True, help="number of records to draw")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="records; their JSON is written beside them")

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
 
 from common import cpu
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
 from common.progress import progress
@@ -252,7 +253,7 @@ def report(counts: Counter[str], longest_input: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     decoding_options(parser)
-    parser.add_argument("--input", type=Path, help="text to translate; default: standard input")
+    parser.add_argument("--input", type=there, help="text to translate; default: standard input")
     parser.add_argument("--output", type=Path, help="translation; default: standard output")
     parser.add_argument("--resume", action="store_true", help="go on with an output that was not finished")
     args = parser.parse_args()

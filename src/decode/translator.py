@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
-from common.command_line import positive
+from common.command_line import positive, there
 from common.errors import UserError
 from decode import engines, tuned
 from decode.engines import Search
@@ -118,7 +118,7 @@ def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> in
 
 def decoding_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that decode with one model folder; ``loaded`` takes them."""
-    parser.add_argument("--model", type=Path, required=True, help="model folder")
+    parser.add_argument("--model", type=there, required=True, help="model folder")
     parser.add_argument("--beam-size", type=positive, default=1, help="1 is greedy search")
     parser.add_argument("--no-vocabulary-map", dest="vocabulary_map", action="store_false")
     parser.add_argument("--workers", type=positive, help="batches decoded at a time, a thread each (default: cores)")

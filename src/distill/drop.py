@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
@@ -47,7 +48,7 @@ def without_lowest(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--input", type=Path, required=True, help="records of source, target and score")
+    parser.add_argument("--input", type=there, required=True, help="records of source, target and score")
     parser.add_argument("--per-cent", type=float, required=True, help="share of the pairs to drop, less than 100")
     parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import write_text
 from formats import records
@@ -63,7 +64,9 @@ def record(n_best_list: NBestList) -> records.Record:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--input", type=Path, required=True, help="n-best lists, made by distill.translate or .rescore")
+    parser.add_argument(
+        "--input", type=there, required=True, help="n-best lists, made by distill.translate or .rescore"
+    )
     parser.add_argument("--output", type=Path, required=True, help="text; an empty line stands for an empty list")
     args = parser.parse_args()
 

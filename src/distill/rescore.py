@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from common.command_line import there
 from common.errors import UserError, command
 from distill import n_best_lists, parts
 from distill.n_best_lists import Hypothesis, NBestList, ranked
@@ -59,8 +60,8 @@ def rescored(window: list[NBestList], teachers: list[Teacher], n_best: int) -> I
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="n-best lists of each teacher")
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help="folder of each teacher")
+    parser.add_argument("--inputs", type=there, nargs="+", required=True, help="n-best lists of each teacher")
+    parser.add_argument("--models", type=there, nargs="+", required=True, help="folder of each teacher")
     teacher_options(parser)
     parser.add_argument("--output", type=Path, required=True, help="n-best lists; counts go to a JSON beside them")
     args = parser.parse_args()

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.helpers import extract_all_word_ngrams
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
@@ -163,9 +164,11 @@ class Selection:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--n-best-lists", type=Path, required=True, help="made by distill.translate or distill.rescore")
+    parser.add_argument(
+        "--n-best-lists", type=there, required=True, help="made by distill.translate or distill.rescore"
+    )
     parser.add_argument("--targets", choices=TARGETS, required=True, help="what students learn, see above")
-    parser.add_argument("--corpus", type=Path, help="records that were translated; interpolated needs their targets")
+    parser.add_argument("--corpus", type=there, help="records that were translated; interpolated needs their targets")
     parser.add_argument("--target-language", default="", help="chooses the tokens of BLEU (default: 13a)")
     parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts of it (default: all of it)")
     parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 from common import cpu, gpu_lease
-from common.command_line import positive
+from common.command_line import positive, there
 from common.document import argument
 from common.errors import UserError
 from decode.batching import batches, in_order
@@ -257,9 +257,9 @@ def installed(models: list[Path], stand_ins: list[Path]) -> list[Path]:
 def teacher_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that every command with a teacher has."""
     parser.add_argument("settings", type=argument(Settings), help="JSON of distill.settings")
-    parser.add_argument("--sentencepiece", type=Path, nargs="?", help="the study's model, unless all have their own")
+    parser.add_argument("--sentencepiece", type=there, nargs="?", help="the study's model, unless all have their own")
     stand_ins = "folder of CTranslate2 for each teacher, where the native engine is not installed"
-    parser.add_argument("--stand-ins", type=Path, nargs="*", default=[], help=stand_ins)
+    parser.add_argument("--stand-ins", type=there, nargs="*", default=[], help=stand_ins)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="workers (default: one per core)")
     padded = f"of CTranslate2, with padding (default: {BATCH_TOKENS}; {GPU} on a GPU)"
     parser.add_argument("--batch-tokens", type=positive, help=padded)

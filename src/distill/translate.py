@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from common.command_line import there
 from common.errors import command
 from distill import n_best_lists, parts
 from distill.n_best_lists import NBestList, ranked
@@ -23,9 +24,9 @@ class Translated(Written, Arithmetic):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--input", type=Path, required=True, help="records; the first column is translated")
+    parser.add_argument("--input", type=there, required=True, help="records; the first column is translated")
     parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts of it (default: all of it)")
-    parser.add_argument("--model", type=Path, required=True, help="folder of the teacher, as distill.teacher takes it")
+    parser.add_argument("--model", type=there, required=True, help="folder of the teacher, as distill.teacher takes it")
     teacher_options(parser)
     parser.add_argument("--output", type=Path, required=True, help="n-best lists; counts go to a JSON beside them")
     args = parser.parse_args()

@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 
 from common import machine
+from common.command_line import there
 from common.errors import UserError, command
 from decode import engines
 from findings.comparison import BASELINE, NATIVE
@@ -37,7 +38,7 @@ def configuration(model: Path, sentences: int | None) -> Configuration:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help="model folders of all systems")
+    parser.add_argument("--models", type=there, nargs="+", required=True, help="model folders of all systems")
     protocol.speed_options(parser)
     args = parser.parse_args()
 

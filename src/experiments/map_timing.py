@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from common.command_line import positive
+from common.command_line import positive, there
 from common.errors import UserError, command
 from common.files import write_json, write_text
 from decode import engines
@@ -234,8 +234,8 @@ def measured(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="of CTranslate2 or native; its own map is not used")
-    parser.add_argument("--maps", type=Path, nargs="+", required=True, help="each is named after its file")
+    parser.add_argument("--model", type=there, required=True, help="of CTranslate2 or native; its own map is not used")
+    parser.add_argument("--maps", type=there, nargs="+", required=True, help="each is named after its file")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
     parser.add_argument("--batch-tokens", type=positive, nargs="+", default=[1, 32, 512], help="1 for single sentences")
     parser.add_argument("--steps", type=positive, help="pieces to decode for each sentence, without BLEU")

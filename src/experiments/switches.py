@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
+from common.command_line import there
 from common.errors import command
 from decode import engines
 from decode.engines import native
@@ -67,8 +68,8 @@ def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="folder of the native engine in 8 bits, with a map")
-    parser.add_argument("--others", type=Path, nargs="*", default=[], help="the same weights in other types")
+    parser.add_argument("--model", type=there, required=True, help="folder of the native engine in 8 bits, with a map")
+    parser.add_argument("--others", type=there, nargs="*", default=[], help="the same weights in other types")
     protocol.speed_options(parser)
     args = parser.parse_args()
 

@@ -24,6 +24,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import sentencepiece
 import systran_align
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
@@ -211,12 +212,12 @@ def main() -> None:
     for name in ("train", "apply"):
         options = commands.add_parser(name)
         options.add_argument("--aligner", choices=ALIGNERS, default="fast_align")
-        options.add_argument("--corpus", type=Path, required=True, help="records of pairs")
-        options.add_argument("--sentencepiece", type=Path, required=True, help="model that cuts the pairs into pieces")
+        options.add_argument("--corpus", type=there, required=True, help="records of pairs")
+        options.add_argument("--sentencepiece", type=there, required=True, help="model that cuts the pairs into pieces")
         if name == "train":
             options.add_argument("--pairs", type=int, default=1_000_000)
         else:
-            options.add_argument("--probabilities", type=Path, required=True, help="folder that train wrote")
+            options.add_argument("--probabilities", type=there, required=True, help="folder that train wrote")
             options.add_argument("--shard", type=records.shard, help="K/N: only this part of the corpus")
         options.add_argument("--output", type=Path, required=True, help="train: folder, apply: records to write")
     args = parser.parse_args()

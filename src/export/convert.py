@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
@@ -19,7 +20,7 @@ from formats import ctranslate2_model
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     source = "averaged model of train.train, or what this command made of it in float32"
-    parser.add_argument("--checkpoint", type=Path, required=True, help=source)
+    parser.add_argument("--checkpoint", type=there, required=True, help=source)
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, each named after its type")
     args = parser.parse_args()
 

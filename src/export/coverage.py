@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from common.command_line import json_value
+from common.command_line import json_value, there
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
@@ -129,8 +129,8 @@ def compare(table: PhraseTable, sentences: list[Sentence], grid: list[Knobs]) ->
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--phrase-table", type=Path, required=True, help="folder of export.phrase_table")
-    parser.add_argument("--outputs", type=Path, required=True, help="records of export.model_outputs, of the dev set")
+    parser.add_argument("--phrase-table", type=there, required=True, help="folder of export.phrase_table")
+    parser.add_argument("--outputs", type=there, required=True, help="records of export.model_outputs, of the dev set")
     parser.add_argument("--grid", type=json_value, required=True, help="JSON: values of the map's knobs")
     parser.add_argument("--coverage", type=float, required=True, help="per cent of the model's own pieces")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")

@@ -18,6 +18,7 @@ from typing import IO
 
 from tabulate import tabulate
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import atomic_path, write_text
 from export import submission
@@ -137,7 +138,7 @@ def _bytes(sizes: list[int]) -> tuple[str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder of the native engine or CTranslate2")
+    parser.add_argument("--model", type=there, required=True, help="model folder of the native engine or CTranslate2")
     parser.add_argument("--hardware", choices=submission.HARDWARE, default="cpu", help="gpu: CTranslate2 with cuBLAS")
     parser.add_argument("--base", metavar="IMAGE", help=f"with Python 3.11 (default: {MADE}, if it is there)")
     parser.add_argument("--output", type=Path, required=True, help="archive to write, *.tar")

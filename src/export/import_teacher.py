@@ -18,7 +18,7 @@ from typing import Any, Self
 import ctranslate2
 from msgspec import Struct, field
 
-from common.command_line import json_value
+from common.command_line import json_value, there
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, typed, write_json
 from decode.engines.native import Native
@@ -186,7 +186,7 @@ def _environment_advice(converted: Converted) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--teacher", type=json_value, required=True, help="JSON: its entry in the configuration")
-    parser.add_argument("--vocabulary", type=Path, nargs="?", help="the study's, for a run that has none")
+    parser.add_argument("--vocabulary", type=there, nargs="?", help="the study's, for a run that has none")
     parser.add_argument("--output", type=Path, required=True, help="folder to write, named TYPE or native-TYPE")
     args = parser.parse_args()
     write = import_native if args.output.name.startswith(FOR_NATIVE) else import_teacher

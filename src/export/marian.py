@@ -18,6 +18,7 @@ import numpy as np
 import yaml
 from msgspec import structs
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import write_text
 from decode.engines.ctranslate2 import CTranslate2
@@ -207,10 +208,10 @@ def export(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model.npz of train.marian, or of any training")
-    parser.add_argument("--vocabulary", type=Path, required=True, help="vocab.yml of both languages")
-    parser.add_argument("--sentencepiece", type=Path, required=True, help="model whose pieces these are")
-    parser.add_argument("--shortlist", type=Path, help="of export.shortlist")
+    parser.add_argument("--model", type=there, required=True, help="model.npz of train.marian, or of any training")
+    parser.add_argument("--vocabulary", type=there, required=True, help="vocab.yml of both languages")
+    parser.add_argument("--sentencepiece", type=there, required=True, help="model whose pieces these are")
+    parser.add_argument("--shortlist", type=there, help="of export.shortlist")
     parser.add_argument("--types", nargs="+", choices=marian.TYPES, default=["float32", "int8"])
     described = model_folder.described
     parser.add_argument("--description", type=described, required=True, help="JSON: study, system, role, languages")

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
 from msgspec.structs import asdict, replace
 
-from common.command_line import json_value
+from common.command_line import json_value, there
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, typed, write_json, write_text
 from decode import engines
@@ -116,10 +116,10 @@ def checked(folder: Path, accepted: Collection[str] = (CTranslate2.name,)) -> De
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--weights", type=Path, required=True, help="folder of export.convert or train.train")
-    parser.add_argument("--sentencepiece", type=Path, required=True)
-    parser.add_argument("--map", type=Path, help="vocabulary map, for an engine that uses one")
-    parser.add_argument("--learning", type=Path, required=True, help="JSON of train.train: shape and parameters")
+    parser.add_argument("--weights", type=there, required=True, help="folder of export.convert or train.train")
+    parser.add_argument("--sentencepiece", type=there, required=True)
+    parser.add_argument("--map", type=there, help="vocabulary map, for an engine that uses one")
+    parser.add_argument("--learning", type=there, required=True, help="JSON of train.train: shape and parameters")
     parser.add_argument("--quantization", required=True, help="type of the weights")
     parser.add_argument("--engine", required=True, choices=sorted(engines.ENGINES))
     parser.add_argument("--description", type=described, required=True, help="JSON: study, system, role, languages")

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.progress import progress
 from decode.batching import batches, by_sentence, in_order
@@ -54,10 +55,10 @@ def outputs(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, required=True, help="records of pairs")
-    parser.add_argument("--weights", type=Path, required=True, help="folder of export.convert or export.native")
+    parser.add_argument("--corpus", type=there, required=True, help="records of pairs")
+    parser.add_argument("--weights", type=there, required=True, help="folder of export.convert or export.native")
     parser.add_argument("--quantization", required=True, help="the type of the weights")
-    parser.add_argument("--sentencepiece", type=Path, required=True)
+    parser.add_argument("--sentencepiece", type=there, required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--max-decoding-length", type=int, default=MAXIMUM_OUTPUT, help="pieces (default: %(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="records to write")

@@ -7,6 +7,7 @@ were trained elsewhere become model folders by export.model.
 import argparse
 from pathlib import Path
 
+from common.command_line import there
 from common.errors import command
 from common.files import atomic_path
 from common.progress import progress
@@ -17,7 +18,7 @@ from formats import ctranslate2_model, native_model
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     source = "folder of export.convert with float32 weights, or of train.train"
-    parser.add_argument("--model", type=Path, required=True, help=source)
+    parser.add_argument("--model", type=there, required=True, help=source)
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, whose names end in -TYPE")
     args = parser.parse_args()
 

@@ -17,7 +17,7 @@ import yaml
 from msgspec.structs import asdict
 from tabulate import tabulate
 
-from common.command_line import json_value
+from common.command_line import json_value, there
 from common.errors import UserError, command
 from common.files import atomic_path, sha256, write_text
 from decode.engines import ENGINES
@@ -222,8 +222,8 @@ def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder")
-    parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of the study")
+    parser.add_argument("--model", type=there, required=True, help="model folder")
+    parser.add_argument("--measurements", type=there, required=True, help="measurements.json of the study")
     parser.add_argument("--corpora", type=json_value, required=True, help="JSON list: name, role, licence, url of each")
     parser.add_argument("--teachers", nargs="*", default=[], help="whose translations the model learned")
     parser.add_argument("--output", type=Path, required=True, help=f"archive to write, *{SUFFIX}")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
@@ -104,9 +105,11 @@ def merge(shards: list[Path], vocabulary: Path, epoch: Path | None, output: Path
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shards", type=Path, nargs="+", required=True, help="folders of export.phrases")
-    parser.add_argument("--vocabulary", type=Path, required=True, help="one piece a line")
-    parser.add_argument("--epoch", type=Path, help="tokenized targets; the most frequent pieces are those of this file")
+    parser.add_argument("--shards", type=there, nargs="+", required=True, help="folders of export.phrases")
+    parser.add_argument("--vocabulary", type=there, required=True, help="one piece a line")
+    parser.add_argument(
+        "--epoch", type=there, help="tokenized targets; the most frequent pieces are those of this file"
+    )
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
     args = parser.parse_args()
     merge(args.shards, args.vocabulary, args.epoch, args.output)

@@ -20,6 +20,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
@@ -285,9 +286,9 @@ def count(path: Path, pieces: list[str], output: Path, shard: records.Shard | No
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--alignments", type=Path, required=True, help="records of export.alignment")
+    parser.add_argument("--alignments", type=there, required=True, help="records of export.alignment")
     parser.add_argument("--shard", type=records.shard, help="K/N: only this part of them")
-    parser.add_argument("--vocabulary", type=Path, required=True, help="one piece a line")
+    parser.add_argument("--vocabulary", type=there, required=True, help="one piece a line")
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
     args = parser.parse_args()
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import read_json, write_json
 from formats import ctranslate2_model
@@ -49,9 +50,9 @@ def errors(exact: dict[str, NDArray[Any]], rounded: dict[str, NDArray[Any]]) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--exact", type=Path, required=True, help="folder of export.convert, float32")
-    parser.add_argument("--rounded", type=Path, nargs="+", required=True, help="folders named after their types")
-    parser.add_argument("--elsewhere", type=Path, help="JSON of measure.int8_other_cpus")
+    parser.add_argument("--exact", type=there, required=True, help="folder of export.convert, float32")
+    parser.add_argument("--rounded", type=there, nargs="+", required=True, help="folders named after their types")
+    parser.add_argument("--elsewhere", type=there, help="JSON of measure.int8_other_cpus")
     parser.add_argument("--system", required=True)
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from common.command_line import there
 from common.errors import command
 from common.files import write_text
 from export.map_entries import PIECE
@@ -35,7 +36,7 @@ def lines(table: PhraseTable, best: int) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--phrase-table", type=Path, required=True, help="folder of export.phrase_table")
+    parser.add_argument("--phrase-table", type=there, required=True, help="folder of export.phrase_table")
     parser.add_argument("--output", type=Path, required=True, help="shortlist to write, for Marian")
     parser.add_argument("--map", type=Path, required=True, help="vocabulary map to write, for CTranslate2")
     args = parser.parse_args()

@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 from common import cpu
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import atomic_path, sha256, write_text
 from decode.engines.ctranslate2 import CTranslate2
@@ -90,7 +91,7 @@ FILLED = {Native.name: _with_program, CTranslate2.name: _with_libraries}  # add 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder of the native engine or CTranslate2")
+    parser.add_argument("--model", type=there, required=True, help="model folder of the native engine or CTranslate2")
     parser.add_argument("--hardware", choices=HARDWARE, default="cpu", help="gpu: CTranslate2 with cuBLAS")
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
     args = parser.parse_args()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import atomic_path, write_json, write_text
 from export import lengths, recurrent_lengths
@@ -100,10 +101,10 @@ def shape_values(text: str) -> shape.Values:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shape", required=True, help="a name of formats/shapes.yaml, or JSON")
-    parser.add_argument("--vocabulary", type=Path, required=True, help="of OpenNMT-tf, an entry a line")
+    parser.add_argument("--vocabulary", type=there, required=True, help="of OpenNMT-tf, an entry a line")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--test-set", type=Path, help="records whose references have the lengths of the translations")
-    parser.add_argument("--sentencepiece", type=Path, help="model that cuts the test set into pieces")
+    parser.add_argument("--test-set", type=there, help="records whose references have the lengths of the translations")
+    parser.add_argument("--sentencepiece", type=there, help="model that cuts the test set into pieces")
     parser.add_argument("--output", type=Path, required=True, help="checkpoint folder to write")
     parser.add_argument("--learning", type=Path, help="JSON to write, what export.model_folder reads of a training")
     args = parser.parse_args()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import write_text
 from export.untrained import shape_values
@@ -47,7 +48,7 @@ def make(asked: shape.Transformer | shape.Conditional, vocabulary: Path, output:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shape", required=True, help="a name of formats/shapes.yaml, or JSON")
-    parser.add_argument("--vocabulary", type=Path, required=True, help="vocabulary.txt, made by train.vocabulary")
+    parser.add_argument("--vocabulary", type=there, required=True, help="vocabulary.txt, made by train.vocabulary")
     parser.add_argument("--output", type=Path, required=True, help="folder to write; export.marian reads it")
     args = parser.parse_args()
 

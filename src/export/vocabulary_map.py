@@ -21,7 +21,7 @@ import ctranslate2
 import numpy as np
 from numpy.typing import NDArray
 
-from common.command_line import json_value
+from common.command_line import json_value, there
 from common.errors import UserError, command
 from common.files import atomic_path, read_json, write_json
 from common.progress import progress
@@ -212,15 +212,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     build_parser = commands.add_parser("build", help="write the map of a phrase table")
-    build_parser.add_argument("--phrase-table", type=Path, required=True, help="folder of export.phrase_table")
+    build_parser.add_argument("--phrase-table", type=there, required=True, help="folder of export.phrase_table")
     build_parser.add_argument("--knobs", type=Knobs.parse, default=Knobs(), help="JSON, or a file of export.coverage")
     build_parser.add_argument("--output", type=Path, required=True, help="map to write, with its counts in a .json")
     grid_parser = commands.add_parser("grid", help="write the maps of many knobs")
-    grid_parser.add_argument("--phrase-table", type=Path, required=True, help="folder of export.phrase_table")
+    grid_parser.add_argument("--phrase-table", type=there, required=True, help="folder of export.phrase_table")
     grid_parser.add_argument("--grid", type=json_value, required=True, help="JSON: values of the knobs")
     grid_parser.add_argument("--output", type=Path, required=True, help="folder to write")
     explain_parser = commands.add_parser("explain", help="show what the map of a model folder does to a sentence")
-    explain_parser.add_argument("model", type=Path)
+    explain_parser.add_argument("model", type=there)
     explain_parser.add_argument("sentence")
     args = parser.parse_args()
 

@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from common.command_line import named_path, pick, positive
+from common.command_line import named_path, pick, positive, there
 from common.errors import command
 from decode import engines
 from findings.comparison import BASELINE, compared, configured, number
@@ -86,7 +86,7 @@ def way(record: Measurement) -> tuple[object, ...]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help="model folders of all systems")
+    parser.add_argument("--models", type=there, nargs="+", required=True, help="model folders of all systems")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 4])
     parser.add_argument("--baseline-beam-sizes", type=positive, nargs="+", default=[4], help=f"beams of {BASELINE}")
     parser.add_argument("--cores", type=int, nargs="+", default=[0], help="cores to pin measurements to")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from common.command_line import positive
+from common.command_line import positive, there
 from common.errors import UserError, command
 from common.files import atomic_path, write_json
 from decode import engines
@@ -67,8 +67,8 @@ def write(folder: Path, scales: dict[str, float], about: Calibration, output: Pa
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder of the native engine")
-    parser.add_argument("--records", type=Path, required=True, help="records whose sources are decoded: a dev set")
+    parser.add_argument("--model", type=there, required=True, help="model folder of the native engine")
+    parser.add_argument("--records", type=there, required=True, help="records whose sources are decoded: a dev set")
     parser.add_argument("--sentences", type=positive, default=1000, help="only the first ones")
     parser.add_argument("--deviations", type=float, help="take the mean plus this many standard deviations")
     parser.add_argument("--output", type=Path, required=True, help="model folder to write")

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from common.command_line import named_path
+from common.command_line import named_path, there
 from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
 from common.progress import progress
@@ -78,10 +78,10 @@ def measured(paths: Iterable[Path]) -> list[tuple[str, Path]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--checkpoint", type=Path, required=True, help="NAME.ckpt of a COMET model, on this disk")
+    parser.add_argument("--checkpoint", type=there, required=True, help="NAME.ckpt of a COMET model, on this disk")
     parser.add_argument("--program", default="comet-score", help="its name on PATH, or its path")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
-    parser.add_argument("--records", type=Path, nargs="*", default=[], help="JSON lists of measure.benchmark")
+    parser.add_argument("--records", type=there, nargs="*", default=[], help="JSON lists of measure.benchmark")
     parser.add_argument("--outputs", type=named_path, nargs="*", default=[], help="name of the test set=translations")
     parser.add_argument("--output", type=Path, required=True, help="JSON with scores to write")
     args = parser.parse_args()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common import machine
-from common.command_line import pick, positive
+from common.command_line import pick, positive, there
 from common.errors import UserError
 from decode.batching import batches
 from decode.engines import Batch
@@ -36,7 +36,7 @@ class Conditions(Repeats):
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``Conditions``, and --output."""
-    parser.add_argument("--test-set", type=Path, required=True, help="records whose sources are decoded")
+    parser.add_argument("--test-set", type=there, required=True, help="records whose sources are decoded")
     parser.add_argument("--sentences", type=positive, help="only the first ones")
     parser.add_argument("--runs", type=positive, default=3)
     parser.add_argument("--core", type=int, default=0, help="the only one to use")

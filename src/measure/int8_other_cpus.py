@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from common import cpu
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import write_json
 from findings.metrics import bleu
@@ -34,8 +35,8 @@ def translation(model: Path, sources: list[str], environment: dict[str, str]) ->
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder of CTranslate2 in int8")
-    parser.add_argument("--test-set", type=Path, required=True, help="records: source and reference")
+    parser.add_argument("--model", type=there, required=True, help="model folder of CTranslate2 in int8")
+    parser.add_argument("--test-set", type=there, required=True, help="records: source and reference")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
     parser.add_argument("--output", type=Path, required=True, help="JSON list to write, empty where there is no way")
     args = parser.parse_args()

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from common import machine
+from common.command_line import there
 from common.errors import command
 from common.files import write_json, write_text
 from decode import engines
@@ -84,7 +85,7 @@ def text(outputs: list[str]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", type=Path, help="JSON of measure.task")
+    parser.add_argument("task", type=there, help="JSON of measure.task")
     task = Task.read(parser.parse_args().task)
     model, cores = task.decoding.model, [*task.decoding.cores]
 

@@ -13,7 +13,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from common.command_line import named_path, positive
+from common.command_line import named_path, positive, there
 from common.errors import UserError, command
 from common.progress import progress
 from findings.comparison import CONFIGURATION, configured, full_precision, matching, number, of_test_set, translations
@@ -120,13 +120,13 @@ def read(paths: list[Path], test_sets: set[str]) -> list[Output]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--records", type=Path, nargs="+", required=True, help="JSON lists of measure.benchmark")
+    parser.add_argument("--records", type=there, nargs="+", required=True, help="JSON lists of measure.benchmark")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
     parser.add_argument("--dev", type=named_path, help="name=path of the dev set, by which the best model is chosen")
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
     parser.add_argument("--teacher", help="the system that all others are compared with")
-    parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.training_record, by system")
-    parser.add_argument("--comet", type=Path, help="JSON of measure.comet with the scores of these outputs")
+    parser.add_argument("--learned", type=there, nargs="+", default=[], help="JSON of train.training_record, by system")
+    parser.add_argument("--comet", type=there, help="JSON of measure.comet with the scores of these outputs")
     parser.add_argument("--samples", type=positive, default=1000, help="resamples of the bootstrap")
     parser.add_argument("--config-hash", help="of the study's configuration, noted in every record")
     parser.add_argument("--output", type=Path, required=True, help="JSON list of all records with scores to write")

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from sacrebleu.metrics.chrf import CHRF
 
-from common.command_line import named_path
+from common.command_line import named_path, there
 from common.document import argument
 from common.errors import command
 from common.files import sha256, write_json
@@ -240,10 +240,12 @@ def of_beam(systems: list[System], test_set: Compared, outputs: Path, file: str)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", type=argument(Task), help="JSON of formats.gap.Task")
-    parser.add_argument("--learned", type=Path, nargs="+", default=[], help="JSON of train.training_record, by system")
-    parser.add_argument("--outputs", type=Path, required=True, help="folder of outputs of measure.test_sets, by system")
+    parser.add_argument("--learned", type=there, nargs="+", default=[], help="JSON of train.training_record, by system")
+    parser.add_argument(
+        "--outputs", type=there, required=True, help="folder of outputs of measure.test_sets, by system"
+    )
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
-    parser.add_argument("--comet", type=Path, help="JSON of measure.comet with the scores of these outputs")
+    parser.add_argument("--comet", type=there, help="JSON of measure.comet with the scores of these outputs")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
     task: Task = args.task

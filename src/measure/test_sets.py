@@ -7,7 +7,7 @@ import argparse
 import os
 from pathlib import Path
 
-from common.command_line import named_path, positive
+from common.command_line import named_path, positive, there
 from common.errors import command
 from common.files import atomic_path, write_text
 from common.progress import progress
@@ -17,7 +17,7 @@ from formats import records
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder")
+    parser.add_argument("--model", type=there, required=True, help="model folder")
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path of records")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", required=True)
     parser.add_argument("--threads", type=positive, default=1, help="cores to use (default: %(default)s)")

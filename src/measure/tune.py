@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from common import machine
-from common.command_line import positive
+from common.command_line import positive, there
 from common.errors import UserError, command
 from common.files import read_json, typed, write_json
 from common.progress import progress
@@ -161,8 +161,8 @@ def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="model folder")
-    parser.add_argument("--text", type=Path, required=True, help=f"{SENTENCES:,} lines of the kind to translate")
+    parser.add_argument("--model", type=there, required=True, help="model folder")
+    parser.add_argument("--text", type=there, required=True, help=f"{SENTENCES:,} lines of the kind to translate")
     parser.add_argument("--beam-size", type=positive, default=1, help="to tune for; 1 is greedy search")
     args = parser.parse_args()
 

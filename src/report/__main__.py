@@ -14,6 +14,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import read_json, write_text
 from report import figure, latex
@@ -57,7 +58,7 @@ def main() -> None:
         prog="python -m report", description=__doc__ + names, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("name", choices=SUBJECTS, metavar="NAME")
-    parser.add_argument("--input", type=Path, nargs="+", required=True, help="JSON files")
+    parser.add_argument("--input", type=there, nargs="+", required=True, help="JSON files")
     parser.add_argument("--output", type=Path, nargs="+", required=True, help=", ".join([*TABLES, *figure.FORMATS]))
     for option, text in OPTIONS.items():
         parser.add_argument(f"--{option.replace('_', '-')}", help=text)

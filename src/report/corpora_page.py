@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import read_json, typed, write_text
 from formats.counts import Cleaned
@@ -151,9 +152,9 @@ def draw_lengths(corpora: list[Cleaned]) -> Figure:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--study", required=True)
-    parser.add_argument("--counts", type=Path, nargs="+", required=True, help="JSON beside each corpus")
-    parser.add_argument("--funnel", type=Path, required=True, help="picture of the cleaning funnel")
-    parser.add_argument("--lengths", type=Path, required=True, help="picture of the lengths")
+    parser.add_argument("--counts", type=there, nargs="+", required=True, help="JSON beside each corpus")
+    parser.add_argument("--funnel", type=there, required=True, help="picture of the cleaning funnel")
+    parser.add_argument("--lengths", type=there, required=True, help="picture of the lengths")
     parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
     args = parser.parse_args()
     corpora = [read_json(path) for path in args.counts]

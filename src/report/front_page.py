@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from msgspec import to_builtins
 from snakemake.assets import Assets
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import read_json, write_text
 from findings import captions, comparison
@@ -301,8 +302,8 @@ def too_large(size: int, studies: list[Study]) -> UserError:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--measurements", type=Path, nargs="+", required=True, help="measurements.json of each study")
-    parser.add_argument("--samples", type=Path, nargs="*", default=[], help="JSON of report.samples, of each study")
+    parser.add_argument("--measurements", type=there, nargs="+", required=True, help="measurements.json of each study")
+    parser.add_argument("--samples", type=there, nargs="*", default=[], help="JSON of report.samples, of each study")
     parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
     args = parser.parse_args()
     write_text(args.output, page(read(args.measurements, args.samples)))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import read_json, write_text
 from report import front_page, table_parts
@@ -93,8 +94,8 @@ def keep(study: Path, log: Path, output: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--study", type=Path, required=True, help="folder of a finished study")
-    parser.add_argument("--log", type=Path, required=True, help="Snakemake's log of it")
+    parser.add_argument("--study", type=there, required=True, help="folder of a finished study")
+    parser.add_argument("--log", type=there, required=True, help="Snakemake's log of it")
     parser.add_argument("--output", type=Path, required=True, help="folder in results/reference")
     args = parser.parse_args()
     keep(args.study, args.log, args.output)

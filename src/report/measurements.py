@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from common.command_line import there
 from common.errors import command
 from common.files import write_json, write_text
 from findings import best_model, captions, comparison
@@ -253,7 +254,7 @@ def cell(value: Any) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of a study")
+    parser.add_argument("--measurements", type=there, required=True, help="measurements.json of a study")
     parser.add_argument("--csv", type=Path, help="all records, all fields")
     parser.add_argument("--headline", type=Path, help="JSON of the figures a study is quoted by")
     args = parser.parse_args()

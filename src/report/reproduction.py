@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import read_json, write_text
 from report import markup
@@ -169,7 +170,7 @@ def pages(root: Path) -> dict[Path, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--root", type=Path, default=Path(), help="of the repository (default: this folder)")
+    parser.add_argument("--root", type=there, default=Path(), help="of the repository (default: this folder)")
     for path, text in pages(parser.parse_args().root).items():
         write_text(path, text)
 

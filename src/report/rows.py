@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from common.command_line import there
 from common.errors import command
 from common.files import read_json, write_text
 from findings.comparison import matching, times_faster

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import TypedDict
 
+from common.command_line import there
 from common.errors import command
 from common.files import read_json, write_json, write_text
 from findings import best_model, captions, comparison
@@ -167,17 +168,17 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of a study")
-    parser.add_argument("--front", type=Path, help="picture of the front")
+    parser.add_argument("--measurements", type=there, required=True, help="measurements.json of a study")
+    parser.add_argument("--front", type=there, help="picture of the front")
     parser.add_argument("--front-page", type=Path, help="page of report.front_page, which the page links to")
-    parser.add_argument("--gap", type=Path, help="gap.json of measure.teacher_student")
-    parser.add_argument("--gap-picture", type=Path, help="picture of the gap")
-    parser.add_argument("--quantization", type=Path, help="JSON of export.quantization")
-    parser.add_argument("--trained", type=Path, nargs="*", default=[], help="learning.json of each system")
-    parser.add_argument("--learning", type=Path, help="picture of the learning curves")
-    parser.add_argument("--funnel", type=Path, help="picture of the cleaning funnel")
-    parser.add_argument("--lengths", type=Path, help="picture of the lengths of the sentences")
-    parser.add_argument("--samples", type=Path, help="JSON of report.samples")
+    parser.add_argument("--gap", type=there, help="gap.json of measure.teacher_student")
+    parser.add_argument("--gap-picture", type=there, help="picture of the gap")
+    parser.add_argument("--quantization", type=there, help="JSON of export.quantization")
+    parser.add_argument("--trained", type=there, nargs="*", default=[], help="learning.json of each system")
+    parser.add_argument("--learning", type=there, help="picture of the learning curves")
+    parser.add_argument("--funnel", type=there, help="picture of the cleaning funnel")
+    parser.add_argument("--lengths", type=there, help="picture of the lengths of the sentences")
+    parser.add_argument("--samples", type=there, help="JSON of report.samples")
     parser.add_argument("--benchmarks", type=Path, help="folder of Snakemake's benchmarks")
     parser.add_argument("--note", help="what the data are")
     parser.add_argument("--configuration", help="file of the study, if it is not the default one")

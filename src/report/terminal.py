@@ -5,6 +5,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+from common.command_line import there
 from common.errors import command
 from findings import best_model, captions, comparison
 from formats import measurement
@@ -68,7 +69,7 @@ def paths(records: list[Measurement], folder: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--measurements", type=Path, required=True, help="measurements.json of a study")
+    parser.add_argument("--measurements", type=there, required=True, help="measurements.json of a study")
     args = parser.parse_args()
     sys.stdout.write(summary(measurement.read(args.measurements), args.measurements.parent))
 

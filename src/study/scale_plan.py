@@ -9,7 +9,7 @@ alone on all nodes; in the hours of the study, jobs of several stages run side b
 import argparse
 from pathlib import Path
 
-from common.command_line import positive
+from common.command_line import positive, there
 from common.document import Document
 from common.errors import UserError, command
 from common.files import write_json
@@ -103,12 +103,12 @@ def assumed(work: Work) -> Document:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--config", type=Path, required=True, help="a file of configs/")
+    parser.add_argument("--config", type=there, required=True, help="a file of configs/")
     parser.add_argument("--nodes", type=positive, nargs="+", default=[1, 8, 64], help="(default: 1 8 64)")
     node = "a machine of src/findings/prices.yaml, or such an entry as JSON (default: %(default)s)"
     parser.add_argument("--node", type=cost.price_argument, default=NODE, help=node)
     made = "of benchmarks/shipped_rates.py (default: %(default)s)"
-    parser.add_argument("--rates", type=Path, default=SHIPPED, help=made)
+    parser.add_argument("--rates", type=there, default=SHIPPED, help=made)
     parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
     write_json(args.output, plan(config.read(args.config), args.node, args.nodes, shipped(args.rates)))

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from common.command_line import there
 from common.errors import command
 from common.files import atomic_path
 from common.progress import progress
@@ -27,8 +28,8 @@ def encode(paths: Iterable[Path], model: Path, columns: int, threads: int) -> It
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--inputs", type=Path, nargs="+", required=True, help="records to encode, file after file")
-    parser.add_argument("--model", type=Path, required=True, help="SentencePiece model")
+    parser.add_argument("--inputs", type=there, nargs="+", required=True, help="records to encode, file after file")
+    parser.add_argument("--model", type=there, required=True, help="SentencePiece model")
     parser.add_argument("--threads", type=int, default=1, help="threads of SentencePiece (default: %(default)s)")
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="text to write, one file per column")
     args = parser.parse_args()

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common.command_line import json_value, pick
+from common.command_line import json_value, pick, there
 from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
 from formats import marian
@@ -90,9 +90,9 @@ def begin(folder: Path, settings: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", type=Path, required=True, help="text in pieces, made by train.encode")
-    parser.add_argument("--target", type=Path, required=True, help="its translations, in pieces")
-    parser.add_argument("--vocabulary", type=Path, required=True, help="vocabulary.txt, made by train.vocabulary")
+    parser.add_argument("--source", type=there, required=True, help="text in pieces, made by train.encode")
+    parser.add_argument("--target", type=there, required=True, help="its translations, in pieces")
+    parser.add_argument("--vocabulary", type=there, required=True, help="vocabulary.txt, made by train.vocabulary")
     parser.add_argument("--shape", type=json_value, required=True, help="JSON, as in formats/shapes.yaml")
     parser.add_argument("--updates", type=int, default=3000, help="length of the training (default: %(default)s)")
     parser.add_argument("--batch-tokens", type=int, default=1000, help="target tokens (default: %(default)s)")

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from common.command_line import there
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
@@ -172,7 +173,7 @@ def _check(corpora: list[Path], weights: list[float] | None, pairs: int | None, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpora", type=Path, nargs="+", required=True, help="records, X.tsv.zst")
+    parser.add_argument("--corpora", type=there, nargs="+", required=True, help="records, X.tsv.zst")
     parser.add_argument("--weights", type=float, nargs="+", help="relative, one per corpus (default: their sizes)")
     parser.add_argument("--pairs", type=int, help="size of the epoch (default: that of the corpora together)")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")

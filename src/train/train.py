@@ -21,7 +21,7 @@ from typing import Any
 
 from common import folder_lock
 from common.batch_job import BatchJob
-from common.command_line import pick
+from common.command_line import pick, there
 from common.document import Document, argument
 from common.errors import UserError, command
 from common.files import atomic_path, sha256, write_json
@@ -107,14 +107,18 @@ def average(run: Path, model: Any, count: int, output: Path, vocabulary: Path) -
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("settings", type=argument(Settings), help="JSON of train.settings")
-    parser.add_argument("--source", type=Path, nargs="+", required=True, help="epochs in pieces, one sentence per line")
-    parser.add_argument("--target", type=Path, nargs="+", required=True, help="their translations, in pieces")
-    parser.add_argument("--epochs", type=Path, nargs="+", required=True, help="JSON that train.sample wrote, per epoch")
-    parser.add_argument("--dev", type=Path, required=True, help="dev set as records, for the references")
-    parser.add_argument("--dev-source", type=Path, required=True, help="its source side in pieces")
-    parser.add_argument("--vocabulary", type=Path, required=True, help="vocabulary.txt, made by train.vocabulary")
-    parser.add_argument("--sentencepiece", type=Path, required=True, help="SentencePiece model, for dev BLEU")
-    parser.add_argument("--start-from", type=Path, help="averaged model whose weights the training starts from")
+    parser.add_argument(
+        "--source", type=there, nargs="+", required=True, help="epochs in pieces, one sentence per line"
+    )
+    parser.add_argument("--target", type=there, nargs="+", required=True, help="their translations, in pieces")
+    parser.add_argument(
+        "--epochs", type=there, nargs="+", required=True, help="JSON that train.sample wrote, per epoch"
+    )
+    parser.add_argument("--dev", type=there, required=True, help="dev set as records, for the references")
+    parser.add_argument("--dev-source", type=there, required=True, help="its source side in pieces")
+    parser.add_argument("--vocabulary", type=there, required=True, help="vocabulary.txt, made by train.vocabulary")
+    parser.add_argument("--sentencepiece", type=there, required=True, help="SentencePiece model, for dev BLEU")
+    parser.add_argument("--start-from", type=there, help="averaged model whose weights the training starts from")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="(default: one per core)")
     parser.add_argument("--runs", type=Path, required=True, help="folder of run folders: checkpoints, TensorBoard logs")
     parser.add_argument("--averaged", type=Path, required=True, help="folder to write the averaged model to")

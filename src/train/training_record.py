@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from common.command_line import json_value
+from common.command_line import json_value, there
 from common.errors import command
 from common.files import read_json, typed, write_json
 from formats.learning import Learned, Learning, Point, Seen
@@ -120,8 +120,10 @@ def reads(passes: float, number: int, epochs: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mixture", type=json_value, required=True, help="JSON of study.systems.composition")
-    parser.add_argument("--learning", type=Path, required=True, help="learning.json of the system")
-    parser.add_argument("--epochs", type=Path, nargs="+", required=True, help="JSON that train.sample wrote, per epoch")
+    parser.add_argument("--learning", type=there, required=True, help="learning.json of the system")
+    parser.add_argument(
+        "--epochs", type=there, nargs="+", required=True, help="JSON that train.sample wrote, per epoch"
+    )
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
 

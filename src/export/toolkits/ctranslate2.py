@@ -63,8 +63,9 @@ def _folder(folder: Path, beside: Path, options: Options) -> Found:
 
 def _shape(model: FloatModel) -> Transformer:
     names = ("encoder_layers", "decoder_layers", "units", "feed_forward_units", "encoder_heads")
-    counts = [int(str(model.metadata[name])) for name in names]
-    return Transformer(*counts, share_embeddings=len({name for name, _ in model.embeddings.values()}) == 1)
+    encoder, decoder, units, inner, heads = (int(str(model.metadata[name])) for name in names)
+    tied = len({name for name, _ in model.embeddings.values()}) == 1
+    return Transformer(encoder, decoder, units, inner, heads, share_embeddings=tied)
 
 
 def _is_package(folder: Path) -> bool:
