@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from langid import langid
 from measured import measured, replaced
+from mirrored_texts import fetched
 
 from common import cpu
 from common.errors import UserError
@@ -84,6 +85,18 @@ def test_cleaning_keeps_what_a_plain_loop_keeps(script, text, tmp_path, monkeypa
 
 
 @pytest.mark.slow
+def test_readers_are_timed_on_the_same_pairs_in_every_format(script, tmp_path):
+    readers = script("readers")
+    pairs = list(readers.pairs(150))
+    for name, (write, encoding) in readers.FILES.items():
+        with open(tmp_path / name, "w", encoding=encoding, newline="") as file:
+            write(pairs, file)
+        broken = (0, 100) if name == "broken.tmx" else ()
+        assert fetched(tmp_path, file=name)[0] == [pair for row, pair in enumerate(pairs) if row not in broken], name
+    result = readers.rates(tmp_path / "text.tsv", {"now": ROOT / "src", "before": ROOT / "src"}, 150, 1)
+    assert result["now"]["kept"] == result["before"]["kept"] == 150 and len(result["now_over_before"]) == 3
+
+
 def test_langid_is_raced_on_the_same_lines(script):
     language = script("language")
     reference = langid.LanguageIdentifier.from_modelstring(langid.model)

@@ -99,6 +99,13 @@ def test_what_is_around_units_does_not_matter():
     assert found == EXPECTED * 2 and not dropped
 
 
+def test_prefixes_of_namespaces_are_bound_wherever_they_are_declared():
+    units = [unit.replace("<tuv", f'<own:note p{row}:x=""/><tuv', 1) for row, unit in enumerate(UNITS)]
+    units[7] = units[7].replace("dog", "dog &")
+    found, dropped, _ = read(memory(*units), 500)
+    assert found == EXPECTED[:7] + EXPECTED[8:] and dropped == {"malformed": 1}
+
+
 def test_entities_have_no_effect():
     bomb = '<!DOCTYPE tmx [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>\n<tmx'
     for name in "abc":

@@ -91,8 +91,8 @@ def main() -> None:
         "text_sha256": provenance.checksums,
         "dropped": dict(provenance.dropped),
     }
-    if provenance.samples:
-        description["samples"] = provenance.samples
+    if samples := {reason: shown for reason, shown in provenance.samples.items() if provenance.dropped.get(reason)}:
+        description["samples"] = samples
     write_json(records.info(arguments.output), description)
 
 

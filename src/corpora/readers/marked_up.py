@@ -130,8 +130,10 @@ def _parsed(text: bytes, prefixes: set[bytes]) -> ElementTree.Element:
     try:
         return ElementTree.XML(_around(prefixes) + text + b"</x>")
     except ElementTree.ParseError as error:
+        if error.code != _UNBOUND_PREFIX:
+            raise
         found = {*_PREFIX.findall(text)} - {b"xml", b"xmlns"}
-        if error.code != _UNBOUND_PREFIX or found <= prefixes:
+        if found <= prefixes:
             raise
         prefixes |= found
     return ElementTree.XML(_around(prefixes) + text + b"</x>")

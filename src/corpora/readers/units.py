@@ -30,9 +30,10 @@ class Tags:
         flags = re.IGNORECASE if optional else re.NOFLAG
         self.names, self.optional = name.split("|"), optional
         self.root, self.end_of_root = root, re.compile(rf"</(?:{root})\b".encode(), flags)
-        start, end = rf"<(?:{name})(?:\s[^<>]*)?(?<!/)>", rf"</(?:{name})\s*>"
-        self.start, self.end = re.compile(start.encode(), flags), re.compile(end.encode(), flags)
-        self.tokens = re.compile(rf"(?P<start>{start})|(?P<end>{end})|<!--.*?-->".encode(), flags | re.DOTALL)
+        start, end = rf"(?:{name})(?:\s[^<>]*)?(?<!/)>", rf"/(?:{name})\s*>"
+        self.start, self.end = re.compile(f"<{start}".encode(), flags), re.compile(f"<{end}".encode(), flags)
+        tokens = rf"<(?:(?P<start>{start})|(?P<end>{end})|!--.*?-->)"
+        self.tokens = re.compile(tokens.encode(), flags | re.DOTALL)
         self.about = re.compile(rf"<(?:{about})\s[^<>]*>".encode()) if about else None
         self.overlong = f"<{self.names[0]} \0>".encode()  # where the beginning of a unit is no longer held
 
@@ -55,28 +56,31 @@ class Unit(NamedTuple):
 def stretches(chunks: Iterable[bytes], file: Input, tags: Tags) -> Iterator[Stretch]:
     """The text up to its last unit in pieces of about a chunk. Raises UserError for text that was cut off."""
     rest, line, about = b"", 1, b""
+
+    def parts(text: bytes) -> Iterator[Stretch]:
+        nonlocal line, about
+        for part in _by_about(text, tags):
+            if tags.about and (found := tags.about.match(part)):
+                about = found[0] + about[:MOST_ABOUT]
+            yield Stretch(part, line, about)
+            line += part.count(b"\n")
+
     for chunk in as_utf8(chunks, file.name, file.encoding, XML_DECLARATION):
         text = rest + chunk
         cut = _last_end(text, max(len(rest) - TAG_BYTES, 0), tags)
-        if cut:
-            for part in _by_about(text[:cut], tags):
-                if tags.about and (found := tags.about.match(part)):
-                    about = found[0] + about[:MOST_ABOUT]
-                yield Stretch(part, line, about)
-                line += part.count(b"\n")
+        yield from parts(text[:cut])
         rest = text[cut:]
         if len(rest) > LONGEST_UNIT + len(chunk):
             if not tags.start.search(rest):
-                raise UserError(
-                    f"{file.name}: line {line:,}: no <{tags.names[0]}> for a long while; is the format right?"
-                )
+                problem = f"no <{tags.names[0]}> for a long while; is the format right?"
+                raise UserError(f"{file.name}: line {line:,}: {problem}")
             kept = rest[-TAG_BYTES:]
             line += rest.count(b"\n") - kept.count(b"\n")
             rest = tags.overlong + kept
     end = tags.end_of_root.search(rest)
     inside = tags.start.search(_COMMENT.sub(b"", rest))
     if inside and end:
-        yield Stretch(rest[: end.start()], line, about)
+        yield from parts(rest[: end.start()])
     elif inside or not (end or tags.optional):
         line += rest.count(b"\n")
         where = f"inside a <{tags.names[0]}>" if inside else f"before </{tags.root}>"
