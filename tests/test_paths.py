@@ -9,6 +9,7 @@ import pytest
 from snakefile import ROOT
 
 from common.command_line import named_path, there
+from common.errors import UserError
 
 WRITTEN = {
     "--output", "--outputs", "--cache", "--csv", "--headline", "--averaged", "--runs", "--rejected", "--translations",
@@ -48,15 +49,14 @@ def test_every_path_that_is_read_must_be_there():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", COMMANDS)
-def test_every_command_says_so(file, capsys, monkeypatch):
+def test_every_command_says_so(file, monkeypatch):
     """Before anything else, also before it misses other options."""
     name, kind = READ[file]
     module = importlib.import_module(file.removesuffix(".py").replace("/", "."))
     path = "name=" * (kind == "named_path") + "/nonexistent"
     monkeypatch.setattr(sys, "argv", [file, *SUBCOMMANDS.get(file, []), name, path, path, path])
-    with pytest.raises(SystemExit):
+    with pytest.raises(UserError, match="^/nonexistent: No such file or directory$"):
         module.main()
-    assert capsys.readouterr().err.endswith(f"error: argument {name}: no file or folder /nonexistent\n")
 
 
 def test_what_is_there_is_a_path(tmp_path):

@@ -6,6 +6,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from common.errors import UserError
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -29,9 +31,9 @@ def json_value(text: str) -> Any:
 
 
 def there(text: str) -> Path:
-    """A file or folder that a command reads: one that is not there is the first thing that it says."""
+    """A file or folder that a command reads. Raises UserError, before the command does anything, if it is not there."""
     if not Path(text).exists():
-        raise argparse.ArgumentTypeError(f"no file or folder {text}")
+        raise UserError(f"{text}: No such file or directory")
     return Path(text)
 
 
