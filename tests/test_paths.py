@@ -55,7 +55,7 @@ def test_every_command_says_so(file, monkeypatch):
     module = importlib.import_module(file.removesuffix(".py").replace("/", "."))
     path = "name=" * (kind == "named_path") + "/nonexistent"
     monkeypatch.setattr(sys, "argv", [file, *SUBCOMMANDS.get(file, []), name, path, path, path])
-    with pytest.raises(UserError, match="^/nonexistent: No such file or directory$"):
+    with pytest.raises(UserError, match=r"^/nonexistent: No such file or directory$"):
         module.main()
 
 
