@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from common.command_line import there
 from common.errors import UserError, command
 from decode.engines.native import Native
 from export import model_folder
@@ -97,14 +98,16 @@ def export(source: Path, output: Path, kinds: Sequence[str], options: Options, l
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=Path, help="file or folder of the model")
+    parser.add_argument("source", type=there, help="file or folder of the model")
     parser.add_argument("--output", type=Path, required=True, help="folder of the model folders; its name is theirs")
     parser.add_argument("--types", nargs="+", choices=native_model.TYPES, default=["int8"], help="(default: int8)")
     parser.add_argument("--languages", nargs=2, metavar=("SOURCE", "TARGET"), help="codes, where no file tells them")
-    parser.add_argument("--tokenizer", type=Path, nargs="+", default=[], help="SentencePiece model, one a side, or BPE")
+    parser.add_argument(
+        "--tokenizer", type=there, nargs="+", default=[], help="SentencePiece model, one a side, or BPE"
+    )
     parser.add_argument("--spaces", action="store_true", help="lines are pieces with spaces between them")
-    parser.add_argument("--vocabularies", type=Path, nargs="+", default=[], help="of Marian's, one or one a side")
-    parser.add_argument("--shortlist", type=Path, help="lexical shortlist of Marian's, a text or its binary file")
+    parser.add_argument("--vocabularies", type=there, nargs="+", default=[], help="of Marian's, one or one a side")
+    parser.add_argument("--shortlist", type=there, help="lexical shortlist of Marian's, a text or its binary file")
     args = parser.parse_args()
     if len(args.tokenizer) > 2 or len(args.vocabularies) > 2:
         parser.error("--tokenizer and --vocabularies take one file, or one for each side")

@@ -293,8 +293,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--paper", choices=claims.NAMES, help="(default: all)")
     files = "measurements.json, architectures.json, ladders (default: those of paper.yaml, below results/reference)"
-    parser.add_argument("--measurements", type=Path, nargs="*", help=files)
-    parser.add_argument("--values", type=Path, help="JSON list of numbers that are in no measurement")
+    parser.add_argument("--measurements", type=there, nargs="*", help=files)
+    parser.add_argument("--values", type=there, help="JSON list of numbers that are in no measurement")
     parser.add_argument("--output", type=Path, help="(default: papers/NAME/rows.json)")
     args = parser.parse_args()
     if args.paper is None and (args.measurements or args.values or args.output):
