@@ -154,11 +154,13 @@ def test_panels_tell_cpus_of_one_name_apart(both, demo):
     assert captions.cpu(replaced(demo[0], cpu=None, isa=None)) == "unknown CPU"
 
 
-def test_the_command_decodes_as_the_record_was_decoded(demo):
+def test_the_command_decodes_as_the_record_was_decoded(demo, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     parser = argparse.ArgumentParser()
     decoding_options(parser)
     for record in demo:
         words = shlex.split(captions.decoding_command(record).partition(" < ")[0])
+        Path(words[words.index("--model") + 1]).mkdir(parents=True, exist_ok=True)
         assert words[:3] == ["python", "-m", "decode.translate"]
         args = parser.parse_args(words[3:])
         known = ("beam_size", "vocabulary_map", "batch_tokens", "workers", "threads")

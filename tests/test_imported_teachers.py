@@ -17,7 +17,8 @@ from distill.tokenization import MosesBPE, tokenizers
 from export import read_opennmt_tf, untrained
 from export.import_teacher import Teacher, import_native, import_teacher
 from export.marian_parameters import CONFIG
-from formats import marian
+from formats import ctranslate2_model, marian
+from formats.ctranslate2_model import Variable
 
 native = pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
 
@@ -96,11 +97,15 @@ def test_a_run_that_ctranslate2_cannot_read_is_imported_for_the_native_engine(tm
 
 
 def test_a_teacher_that_the_native_engine_cannot_decode_is_refused_with_a_remedy(tmp_path):
-    output = tmp_path / "given/imported/native-int8"
+    output, gelu = tmp_path / "given/imported/native-int8", tmp_path / "gelu"
+    shutil.copytree(folders()["float32"], gelu)
+    model = ctranslate2_model.read(gelu)
+    model.variables["encoder/activation"] = Variable((), 1, memoryview(np.int8(1).tobytes()))
+    ctranslate2_model.write(gelu, model)
     with pytest.raises(UserError) as refused:
-        import_native(Teacher(ctranslate2=str(folders()["int8"])), None, output)
+        import_native(Teacher(ctranslate2=str(gelu)), None, output)
     message = str(refused.value)
-    assert message.startswith(f"{output}: ") and "is int8; convert a model with float32 weights" in message
+    assert message.startswith(f"{output}: ") and "the native engine has no activation 1" in message
     assert message.endswith("; CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}")
     assert not output.exists() and "\n" not in message
 

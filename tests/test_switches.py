@@ -130,7 +130,7 @@ def test_an_entry_of_the_table_is_everywhere(pretend_switch, tmp_path):
     parser = argparse.ArgumentParser()
     decoding_options(parser)
     assert re.search(r"--no-pixie-dust\s+decode by hand \(with wings\)", parser.format_help())
-    assert parser.parse_args(["--model", "m", "--no-pixie-dust"]).without == ["pixie_dust"]
+    assert parser.parse_args(["--model", str(tmp_path), "--no-pixie-dust"]).without == ["pixie_dust"]
     plain, off = Configuration(HERE["int8"]), frozenset({"pixie_dust"})
     changed = replace(plain, without=off)
     assert changed.name == f"{plain.name}.pixie_dust-False" and changed.decoding.options["without"] == off
