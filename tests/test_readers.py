@@ -134,6 +134,12 @@ def test_many_are_an_error_with_the_first_three(tmp_path):
     assert NOT_UTF8 in fails(tmp_path, **saved(tmp_path, german=b"".join(BAD)), invalid_share=0)
 
 
+def test_a_test_set_is_whole_or_says_otherwise(tmp_path):
+    source = saved(tmp_path, german=b"".join(BAD)) | {"role": "test"}
+    assert NOT_UTF8 in fails(tmp_path, **source)
+    assert fetched(tmp_path, **source, invalid="drop")[1].dropped == {"invalid_utf8": 1}
+
+
 OVERLONG = 50_000_000
 
 

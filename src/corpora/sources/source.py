@@ -77,6 +77,9 @@ def languages(entry: Entry, pair: list[str]) -> list[str]:
     return pair[:1] if entry["role"] == "monolingual" else pair
 
 
+WHOLE_ROLES = ("dev", "test")  # a score is of all lines, or says so by invalid: drop
+
+
 class CountedCorpus:
     """A corpus being read. ``dropped`` counts the lines left out, by reason."""
 
@@ -84,7 +87,8 @@ class CountedCorpus:
         self.name = name
         self.dropped: Counter[str] = Counter()
         self._expected, self._maximum = entry["lines"], entry["max_lines"]
-        self._allowed = 1.0 if entry["invalid"] == "drop" else entry["invalid_share"]
+        share = 0.0 if entry["role"] in WHOLE_ROLES else entry["invalid_share"]
+        self._allowed = 1.0 if entry["invalid"] == "drop" else share
 
     def lines(self, text: Text) -> Iterator[bytes]:
         """Blocks of TSV. Raises UserError for no line, another number than configured, or too many broken ones."""
