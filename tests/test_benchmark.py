@@ -406,6 +406,7 @@ def test_signature():
     [
         ("sse avx avx2 fma", "avx2"),
         ("avx2 avx512f avx512bw", "avx512"),
+        ("avx2 avx512f avx512bw avx512_vnni amx_tile amx_int8", "amx"),
         ("avx2 avx512f avx512bw avx512_vnni", "avx512-vnni"),
         ("avx2 avx512f", "avx2"),
         ("avx2 avx_vnni", "avx2-vnni"),

@@ -11,6 +11,7 @@ from common.errors import UserError
 
 # The best for matrix products first, each with the flags it needs.
 INSTRUCTION_SETS = {
+    "amx": {"avx512f", "avx512bw", "avx512_vnni", "amx_tile", "amx_int8"},
     "avx512-vnni": {"avx512f", "avx512bw", "avx512_vnni"},
     "avx512": {"avx512f", "avx512bw"},
     "avx2-vnni": {"avx2", "avx_vnni"},
