@@ -16,6 +16,7 @@ import yaml
 from findings import captions, comparison
 from formats import measurement
 from report import measurements as tables
+from report.__main__ import OPTIONS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")]
@@ -122,7 +123,7 @@ def test_every_command_and_its_options_exist(page):
 @cache
 def options():
     """The options of all commands."""
-    return {"--help"}.union(
+    return {"--help", *(f"--{name.replace('_', '-')}" for name in OPTIONS)}.union(
         *(matches(path, r'"(--[a-z-]+)"') for folder in ("src", "papers") for path in (ROOT / folder).rglob("*.py"))
     )
 

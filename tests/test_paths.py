@@ -21,18 +21,19 @@ OTHERS = {  # of single commands: what they write, and what need not be there
     ("study/new/__main__.py", "data"),  # which has a message of its own for all of them
     ("report/pages.py", "--studies"), ("report/study_page.py", "--front-page"),
     ("report/study_page.py", "--benchmarks"),
+    ("distill/teacher.py", "--stand-ins"),  # of some teachers
 }  # fmt: skip
 
 
 def options():
     """The option, the type and the file of every argument of a command."""
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "papers").rglob("*.py")]):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
                 values = [key.value for key in node.keywords if key.arg == "type"]
                 types = [value.id for value in values if isinstance(value, ast.Name)]
                 if types and isinstance(node.args[0], ast.Constant):
-                    yield str(path.relative_to(ROOT / "src")), node.args[0].value, types[0]
+                    yield str(path.relative_to(ROOT)).removeprefix("src/"), node.args[0].value, types[0]
 
 
 OPTIONS = list(options())

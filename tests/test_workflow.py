@@ -55,7 +55,7 @@ def required(usage):
 def test_the_programs_of_search_know_the_options_that_they_are_given(tmp_path):
     """Even on the tiny study they take minutes, so they are not run here."""
     plan = succeeded(dry_run("-p", "search", "--configfile", TINY, cwd=tmp_path)).stdout
-    calls = dict(re.findall(r"python -m ((?:experiments|report)[\w.]*) (.*?) 2> ", plan))
+    calls = dict(re.findall(r"python -m ((?:experiments|papers|report)[\w.]*) (.*?) 2> ", plan))
     assert len(calls) == 7
     for module, given in calls.items():
         text = succeeded(forked.Command(module, "--help").wait()).stdout
@@ -100,7 +100,7 @@ def test_speed_tables_are_planned_where_a_study_times_something(tmp_path):
     jobs = planned(run)
     calls = re.findall(r"python -m ((?:experiments|papers|report)[\w.]*) (.*)", run.stdout)
     assert "papers.wngt2020.ladder" in dict(calls)
-    assert all(("--sentences 8 " in given) == (not name.startswith("report.")) for name, given in calls)
+    assert all(("--sentences 8 " in given) == (not name.startswith("report")) for name, given in calls)
     expected = {"ladder": 2, "scaling": 2, "table": 6, "picture": 6}
     expected |= dict.fromkeys(("untrained", "end_to_end", "architectures"), 1)
     assert {name: jobs[name] for name in expected} == expected and "switches" not in jobs

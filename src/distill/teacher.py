@@ -259,7 +259,7 @@ def teacher_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("settings", type=argument(Settings), help="JSON of distill.settings")
     parser.add_argument("--sentencepiece", type=there, nargs="?", help="the study's model, unless all have their own")
     stand_ins = "folder of CTranslate2 for each teacher, where the native engine is not installed"
-    parser.add_argument("--stand-ins", type=there, nargs="*", default=[], help=stand_ins)
+    parser.add_argument("--stand-ins", type=Path, nargs="*", default=[], help=stand_ins)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="workers (default: one per core)")
     padded = f"of CTranslate2, with padding (default: {BATCH_TOKENS}; {GPU} on a GPU)"
     parser.add_argument("--batch-tokens", type=positive, help=padded)

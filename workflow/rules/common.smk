@@ -85,6 +85,11 @@ def one_of(names):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
+def speed_options(wildcards, output):
+    """What all experiments of speed.smk and of the papers take that leave measurement records."""
+    return f"{SPEED_OPTIONS} --translations {output.records.removesuffix('.json')}"
+
+
 def unless(problem, files):
     """The files of a target that not every study can make: raises an error with the reason if this one cannot."""
     if problem:

@@ -62,11 +62,6 @@ rule untrained:
         " --output {output.averaged} --learning {output.learning} > {log} 2>&1"
 
 
-def speed_options(wildcards, output):
-    """What all experiments of this file and of the papers take that leave measurement records."""
-    return f"{SPEED_OPTIONS} --translations {output.records.removesuffix('.json')}"
-
-
 rule switches:
     """Ablations of the native engine: all of its parts but one at a time. What else is timed is made in this way."""
     input:
