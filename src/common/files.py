@@ -96,6 +96,15 @@ def typed(value: Any, kind: type[Document], problem: str) -> Document:
         raise UserError(f"{problem} ({error})") from None
 
 
+def document(path: Path, kind: type[Document], problem: str) -> Document:
+    """The JSON of a file as this type. Raises UserError with the path and the problem for another file."""
+    try:
+        content = read_json(path)
+    except ValueError:
+        content = None
+    return typed(content, kind, f"{path}: {problem}")
+
+
 def read_yaml(path: StrPath) -> Any:
     """The content of a YAML file of the project; libyaml, where PyYAML has it, takes a seventh of the time."""
     return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

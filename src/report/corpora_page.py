@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from common.command_line import there
 from common.errors import UserError, command
-from common.files import read_json, typed, write_text
+from common.files import document, read_json, write_text
 from formats.counts import Cleaned
 from report import figure
 from report.markup import data_uri, templates
@@ -46,15 +46,8 @@ BIN_WORDS = 5  # width of a bin; corpora.funnel counts in these
 
 def read_funnel(*paths: Path) -> list[Cleaned]:
     """Read the JSON beside each cleaned corpus. Raises UserError for a file without its counts."""
-    found = []
-    for path in paths:
-        try:
-            content = read_json(path)
-        except ValueError:
-            content = None
-        problem = f"{path}: not the counts of a cleaned corpus; give corpora/clean/*.json"
-        found.append(typed(content, Cleaned, problem))
-    return found
+    problem = "not the counts of a cleaned corpus; give corpora/clean/*.json"
+    return [document(path, Cleaned, problem) for path in paths]
 
 
 @figure.in_column

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from common.command_line import named_path, positive
 from common.errors import UserError, command
-from common.files import read_json, typed, write_json, write_text
+from common.files import document, write_json, write_text
 from formats import records
 from report.markup import escaped
 
@@ -75,11 +75,7 @@ def read(path: Path | None) -> Samples:
     """The samples of a file, none without a file. Raises UserError for a file of another kind."""
     if path is None:
         return Samples(None, [])
-    try:
-        content = read_json(path)
-    except ValueError:
-        content = None
-    return typed(content, Samples, f"{path}: not the JSON of report.samples; make it again")
+    return document(path, Samples, "not the JSON of report.samples; make it again")
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from common.files import read_json, typed
+from common.files import document
 from formats.learning import Learning, Phase
 from report import figure, markup
 
@@ -27,14 +27,7 @@ MARKED = 0.15  # length of a line from marker to marker, as a share of the diago
 
 def read(*paths: Path) -> list[Learning]:
     """Read a learning.json of each system. Raises UserError for a file without the curve of a system."""
-    found = []
-    for path in paths:
-        try:
-            content = read_json(path)
-        except ValueError:
-            content = None
-        found.append(typed(content, Learning, f"{path}: not a learning curve; give the learning.json of a system"))
-    return found
+    return [document(path, Learning, "not a learning curve; give the learning.json of a system") for path in paths]
 
 
 def table(systems: list[Learning]) -> str:

@@ -105,7 +105,7 @@ def expanded(written: Document) -> Document:
 
 @cache
 def listed_prices() -> dict[str, Price]:
-    """formats/prices.yaml. Raises UserError for a price that does not say where it is from."""
+    """findings/prices.yaml. Raises UserError for a price that does not say where it is from."""
     price = {"type": "object", "$ref": "#/$defs/price"}
     entries = {"type": "object", "additionalProperties": price, "$defs": schema()["$defs"]}
     if lines := list(problems(prices(), entries)):
