@@ -97,6 +97,12 @@ def outputs(
     return [[(hypothesis.pieces, hypothesis.score) for hypothesis in hypotheses] for hypotheses in found]
 
 
+def translated(folder: Path | str, batch: list[list[int]]) -> list[list]:
+    """The outputs of each type's model in a folder."""
+    models = [engine.Model(Path(folder, kind, native_model.NAME)) for kind in KINDS]
+    return [outputs(engine.Worker(model), batch, beam_size=3, longest=20) for model in models]
+
+
 def run(code: str, *arguments: object, **environment: str) -> str:
     """The output of Python code in a process of its own, which finds the modules of tests; a crash fails the test."""
     path = [environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"), str(Path(__file__).parent)]

@@ -1,11 +1,9 @@
 """The native engine equals OpenNMT-tf, with the same weights, for decoders that CTranslate2 lacks."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from decoders import CELLS, CONNECTED, SHAPES, SMALL, built, forced, translations, weights
-from native import called, engine, outputs, sentences
+from native import called, engine, outputs, sentences, translated
 
 from common.errors import UserError
 from decode.engines.native import Native
@@ -244,11 +242,6 @@ def test_attention_over_the_source_is_that_of_opennmt_tf(made):
     for source, (best,) in zip(BATCH, found, strict=False):
         _, attention = forced(model, [source], [best.pieces])
         np.testing.assert_allclose(best.attention, attention[0, : len(best.attention)], rtol=0, atol=1e-4)
-
-
-def translated(folder, batch):
-    workers = [worker(Path(folder), kind) for kind in native_model.TYPES]
-    return [outputs(one, batch, beam_size=3, longest=20) for one in workers]
 
 
 @pytest.mark.skipif(len(engine.available_sets()) < 3, reason="this CPU has no two sets with fused multiply-add")
