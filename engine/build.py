@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parent
+BUILD = ENGINE.parent / "build" / "engine"  # the command of submissions and tests are built of the same objects
 LOCK = ENGINE.parent / "requirements-zig.lock"
 PIP = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
 
@@ -46,13 +47,16 @@ def build(scratch: Path, zig_only: bool) -> None:
         except subprocess.CalledProcessError:
             needed = "it needs g++ 12 or clang++ 15; see above"
             print(f"The engine could not be built with {compiler} ({needed}); trying ziglang", file=sys.stderr)
-    return install(zig(scratch))
+    return install(zig(scratch), scratch / "build")
 
 
-def install(compiler: str) -> None:
+def install(compiler: str, folder: Path = BUILD) -> None:
+    """Build in a new folder, as CMake would go on with the compiler of an old one."""
+    shutil.rmtree(folder, ignore_errors=True)
     programs = str(Path(sys.executable).parent)  # cmake and ninja of the environment
     environment = {**os.environ, "CXX": compiler, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
-    subprocess.run([*PIP, "--no-build-isolation", "--force-reinstall", str(ENGINE)], check=True, env=environment)
+    options = ["--no-build-isolation", "--force-reinstall", f"--config-settings=build-dir={folder}"]
+    subprocess.run([*PIP, *options, str(ENGINE)], check=True, env=environment)
 
 
 def main() -> int:

@@ -14,6 +14,7 @@ import pytest
 import recurrent
 from native import KINDS, called, engine, engine_options, folders, kernels, outputs, sentences, worker
 
+from export import translate_command
 from formats import native_model
 
 SOURCE = Path(__file__).parents[1] / "engine"
@@ -33,17 +34,17 @@ EMULATED = ("avxvnni", "amx")
 SETS = ["portable", "avx2", *EMULATED] if "avx2" in engine.available_sets() else ["portable"]
 
 
-def built(tmp_path_factory, *options):
-    """The folder of a package whose library is built with options of CMake, and with SETS, some of them emulated."""
-    build, package = (tmp_path_factory.mktemp(name) for name in ("build", "package"))
+def built(folder, package, *options):
+    """Build a library with options of CMake, and with SETS, some of them emulated. Returns its package's folder."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # cmake and ninja of the environment
     environment = {**os.environ, "PATH": path, "CXX": COMPILER}
-    options = [f"-DNMT_SETS={';'.join(SETS)}", "-DNMT_EMULATE=ON", *options]
+    library = "emulated/nmt_frontier_engine.so" if len(SETS) > 1 else "nmt_frontier_engine.so"
     cores = str(len(os.sched_getaffinity(0)))
-    subprocess.run(["cmake", "-S", SOURCE, "-B", build, "-G", "Ninja", *options], check=True, env=environment)
-    subprocess.run(["cmake", "--build", build, "--parallel", cores], check=True, env=environment)
+    subprocess.run(["cmake", "-S", SOURCE, "-B", folder, "-G", "Ninja", *options], check=True, env=environment)
+    call = ["cmake", "--build", folder, "--target", library, "--parallel", cores]
+    subprocess.run(call, check=True, env=environment)
     copy = shutil.copytree(SOURCE / "python" / "nmt_frontier_engine", package / "nmt_frontier_engine")
-    shutil.copy(build / "nmt_frontier_engine.so", copy)
+    shutil.copy(folder / library, copy)
     return str(package)
 
 
@@ -53,7 +54,9 @@ def sanitized(tmp_path_factory):
     if not os.path.isabs(library("libasan.so")):
         pytest.skip("there is no g++ with AddressSanitizer here")
     # The standard library checks its indices, too: a vector has more memory than elements.
-    package = built(tmp_path_factory, "-DNMT_SANITIZE=ON", "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS")
+    real = ";".join(name for name in SETS if name not in EMULATED)
+    options = [f"-DNMT_SETS={real}", "-DNMT_SANITIZE=ON", "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS"]
+    package = built(tmp_path_factory.mktemp("build"), tmp_path_factory.mktemp("package"), *options)
     # Python is not built with sanitizers: their library must be loaded first, and see C++'s exceptions.
     preloaded = f"{library('libasan.so')} {library('libstdc++.so')}"
     return {"PYTHONPATH": package, "LD_PRELOAD": preloaded, "ASAN_OPTIONS": "detect_leaks=0"}
@@ -61,10 +64,14 @@ def sanitized(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def emulated(tmp_path_factory):
-    """The environment in which a package with emulated instructions is found and loaded."""
+    """The environment in which a package with emulated instructions is found and loaded.
+
+    Most of it is what `make install` and the command of submissions have compiled.
+    """
     if not COMPILER or len(SETS) == 1:
         pytest.skip("there is no g++ here, or no AVX2")
-    return {"PYTHONPATH": built(tmp_path_factory, "-DCMAKE_BUILD_TYPE=Release")}
+    with translate_command.locked():
+        return {"PYTHONPATH": built(translate_command.ENGINE_BUILD, tmp_path_factory.mktemp("package"))}
 
 
 def check(root, package, folder):

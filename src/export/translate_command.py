@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from common.errors import UserError
@@ -15,6 +16,7 @@ from formats import decoding
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "command"
+ENGINE_BUILD = ROOT / "build" / "engine"  # where engine/build.py leaves the objects of the engine
 LOCK = ROOT / "requirements-command.lock"  # SentencePiece's sources
 LIMITS = {
     "NMT_MAXIMUM_INPUT": decoding.MAXIMUM_INPUT,
@@ -26,18 +28,22 @@ NEEDED = "a C++ compiler that links statically, as g++ with Debian's libc6-dev"
 
 
 def build() -> Path:
-    """Build the program in BUILD, again only if its sources changed.
+    """Build the program in ENGINE_BUILD, again only if its sources changed.
 
     Raises UserError where SentencePiece's sources cannot be had or nothing compiles them.
     """
-    with lock(BUILD / ".lock"):  # two jobs of a study may build it at the same time
+    with locked():
         found = sources()
-        folder = BUILD / "engine"
         options = [f"-DSENTENCEPIECE={found}/sentencepiece", "-DSPM_ENABLE_SHARED=OFF", "-DSPM_ENABLE_TCMALLOC=OFF"]
         options += [f"-DPython3_EXECUTABLE={sys.executable}", *(f"-D{name}={most}" for name, most in LIMITS.items())]
-        _run(["cmake", "-G", "Ninja", "-S", ROOT / "engine", "-B", folder, *options], f"it needs {NEEDED}")
-        _run(["cmake", "--build", folder, "--target", "translate"], f"it needs {NEEDED}")
-        return folder / "command" / "translate"
+        _run(["cmake", "-G", "Ninja", "-S", ROOT / "engine", "-B", ENGINE_BUILD, *options], f"it needs {NEEDED}")
+        _run(["cmake", "--build", ENGINE_BUILD, "--target", "translate"], f"it needs {NEEDED}")
+        return ENGINE_BUILD / "command" / "translate"
+
+
+def locked() -> AbstractContextManager[object]:
+    """ENGINE_BUILD is this process's own: two jobs of a study may build the program at the same time."""
+    return lock(BUILD / ".lock")
 
 
 def sources() -> Path:
