@@ -19,8 +19,8 @@ settings.load_profile("all")
 # The files that take longest come first, so that the processes that share the files end together; of studies only one,
 # so that the second finds what numba compiled for the first.
 LONGEST = (
-    *("test_studies", "test_native_build", "test_finished_study", "test_training", "test_replicas", "test_benchmark"),
-    *("test_benchmarks", "test_native_decoders", "test_keys"),
+    *("test_studies", "test_native_build", "test_finished_study", "test_training", "test_replicas", "test_image"),
+    *("test_native_decoders", "test_benchmark", "test_benchmarks", "test_keys"),
 )
 
 
