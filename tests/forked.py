@@ -21,6 +21,9 @@ SERVER.set_forkserver_preload(
     ]
 )
 
+# With this variable TensorFlow runs graphs as they are: to optimise them takes a third of a training of a few steps.
+PLAIN_GRAPHS = "TESTS_PLAIN_GRAPHS"
+
 
 class Command:
     """A running ``python -m module arguments``, in a session of its own."""
@@ -59,5 +62,9 @@ def _run(module: str, arguments: list[str], written: list[Path], cwd: Path | Non
 
 
 def prepared() -> None:
-    """Drop the handler that TensorFlow adds at import, which would repeat each line."""
+    """Drop the handler that TensorFlow adds at import, which would repeat each line; obey PLAIN_GRAPHS."""
     logging.getLogger("tensorflow").handlers.clear()
+    if PLAIN_GRAPHS in os.environ:
+        from tensorflow import config  # inside: what starts processes needs no TensorFlow
+
+        config.optimizer.set_experimental_options({"disable_meta_optimizer": True})

@@ -1,12 +1,22 @@
 """Trainings on several devices equal those on one that accumulates gradients, killed or not; wrong sums are found."""
 
 import re
-import subprocess
-import sys
 
+import forked
 import numpy as np
 import pytest
-from test_training import STUDY, data, finish, left_by_kills, run, same_training, training, weights  # noqa: F401
+from test_training import (  # noqa: F401 (fixtures)
+    STUDY,
+    data,
+    finish,
+    left_by_kills,
+    optimised_graphs,
+    plain_graphs,
+    run,
+    same_training,
+    training,
+    weights,
+)
 from training_settings import entry
 
 from common.files import read_json
@@ -16,18 +26,6 @@ pytestmark = pytest.mark.slow
 TWO = STUDY | entry(steps=6, gpus=2) | {"checkpoint_steps": 3, "validation_steps": 6, "averages": [1, 9]}
 ALIKE = TWO | {"dropout": 0, "optimizer": "sgd", "learning_rate": 0.1, "decay": "constant", "checkpoint_steps": 6}
 
-# A machine whose second device never counts: both get the first one's batch
-FAULTY = """
-from train import replicas, train
-class SameBatches(replicas.ReplicaBatches):
-    def __iter__(self):
-        for batch in super().__iter__():
-            first = self._strategy.experimental_local_results(batch)[0]
-            yield self._strategy.experimental_distribute_values_from_function(lambda replica, first=first: first)
-replicas.ReplicaBatches = SameBatches
-train.command(train.main)
-"""
-
 
 def learned(data, folder, settings):  # noqa: F811
     """The log, the weights and learning.json of a training."""
@@ -36,6 +34,7 @@ def learned(data, folder, settings):  # noqa: F811
     return done.stderr, weights(folder / "averaged"), read_json(folder / "learning.json")
 
 
+@pytest.mark.usefixtures("optimised_graphs")
 def test_two_replicas_train_as_one_device_that_accumulates(data, tmp_path):  # noqa: F811
     _, one, by_one = learned(data, tmp_path / "one", ALIKE | {"gpus": 1, "accumulate": 2})
     log, two, by_two = learned(data, tmp_path / "two", ALIKE)
@@ -55,8 +54,7 @@ def test_a_killed_training_on_two_devices_ends_as_one_that_was_not(data, tmp_pat
 
 
 def test_wrong_sums_are_found_before_the_training(data, tmp_path):  # noqa: F811
-    command = [sys.executable, "-c", FAULTY, *training(data, tmp_path, None, TWO)[1:]]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = forked.Command("same_batches", *training(data, tmp_path, None, TWO)[1:]).wait()
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "error: training.gpus: 2: 3 updates on 2 devices differ from those on one by" in done.stderr.splitlines()[-1]
     assert not list(tmp_path.glob("run-*/ckpt-*"))

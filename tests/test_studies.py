@@ -7,6 +7,7 @@ import re
 import subprocess
 
 import pytest
+from forked import PLAIN_GRAPHS
 from models import folders
 from snakefile import TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K, dry_run, on_last_core, succeeded, warm_snakemake
 
@@ -47,8 +48,9 @@ def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
 
 
 @pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
-def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
+def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path, monkeypatch):
     """Quality only: nothing is timed. Shapes, sizes and the wiring; so short a training learns nothing."""
+    monkeypatch.setenv(PLAIN_GRAPHS, "1")
     succeeded(warm_snakemake("explain", "--configfile", TINY_ENSEMBLE, cwd=tmp_path, timeout=1200))
     study = tmp_path / "results/test-tiny-ensemble"
     assert not (study / "decoding").exists()

@@ -31,6 +31,19 @@ SHORT = STUDY | {"then": [], "steps": 8, "decay": "constant", "checkpoint_steps"
 SHORT |= {"averages": [1, 2, 3, 4], "average_last": 1}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def plain_graphs():
+    """Trainings that take less time, but for tests with optimised graphs; those of whole studies are optimised."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(forked.PLAIN_GRAPHS, "1")
+        yield
+
+
+@pytest.fixture
+def optimised_graphs(monkeypatch):
+    monkeypatch.delenv(forked.PLAIN_GRAPHS)
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """Two epochs of 60 pairs, in pieces."""
@@ -138,6 +151,7 @@ def left_by_kills(command, folder, *steps):
     return left
 
 
+@pytest.mark.usefixtures("optimised_graphs")
 def test_a_killed_training_ends_with_the_weights_of_one_that_was_not(data, tmp_path):
     """Killed in each phase, or ended at the first checkpoint: same batches, same dropout, same schedule."""
     first, second = left_by_kills(training(data, tmp_path / "finished"), tmp_path / "finished", 12, 24)
