@@ -38,6 +38,41 @@ void write_cache(const HeadShape& heads, const float* keys, const float* values,
     write_elements<float>(heads, keys, values, place, page);
 }
 
+// The same for the first positions of a page. Keys are transposed in registers, four positions of 16 channels at a time.
+template <class Element>
+void write_first(const HeadShape& heads, const float* keys, const float* values, int stride, int count, char* page) {
+  const int width = heads.count * heads.channels, channels = value_channels(heads);
+  Element* const key_page = (Element*)page;
+  Element* const value_page = key_page + (size_t)width * kPagePositions;
+  constexpr int kSide = 4;
+  for (int i = 0; i < width; i += kLanes)
+    for (int first = 0; first < count; first += kSide) {
+      alignas(64) Element block[kSide][kLanes];  // of channel i: 4 positions of channels i, i + 4, i + 8 and i + 12
+      Floats rows[kSide];
+      unrolled<kSide>([&](auto r) NMT_LAMBDA {
+        rows[r] = first + r < count ? load(keys + (size_t)(first + r) * stride + i) : all(0.f);
+      });
+      transpose(rows);
+      unrolled<kSide>([&](auto c) NMT_LAMBDA { store(block[c], rows[c]); });
+      for (int c = 0; c < kLanes; ++c)
+        std::memcpy(key_page + (size_t)(i + c) * kPagePositions + first, block[c % kSide] + c / kSide * kSide,
+                    kSide * sizeof(Element));
+    }
+  for (int h = 0; h < heads.count; ++h)
+    for (int t = 0; t < count; ++t)
+      for (int c = 0; c < channels; c += kLanes)
+        store(value_page + ((size_t)h * kPagePositions + t) * channels + c,
+              load(values + (size_t)t * stride + h * channels + c));
+}
+
+void write_positions(const HeadShape& heads, const float* keys, const float* values, int stride, int place, int count,
+                     char* page) {
+  if (place == 0)
+    return heads.half ? write_first<_Float16>(heads, keys, values, stride, count, page)
+                      : write_first<float>(heads, keys, values, stride, count, page);
+  for (int i = 0; i < count; ++i, keys += stride, values += stride) write_cache(heads, keys, values, place + i, page);
+}
+
 // Scores of kQueries queries against the 16 keys of a page, for one head: scaled dot products.
 struct Multiplicative {
   Floats scale;
@@ -101,54 +136,83 @@ NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, int
   });
 }
 
+// The scores of a head, [queries][padded], and their maxima by position in a page.
+template <class Element, int kQueries, class Score>
+NMT_INLINE void scored_head(const HeadShape& heads, int h, const Score& score, const float* queries, int stride,
+                            const Cache& cache, int padded, float* scores, Floats* most) {
+  const Floats lowest = all(-1e30f);
+  Floats high[kQueries];
+  unrolled<kQueries>([&](auto q) NMT_LAMBDA { high[q] = lowest; });
+  for (int start = 0; start < padded; start += kPagePositions) {
+    const Element* keys = (const Element*)(cache.pages[start / kPagePositions] + cache.offset) +
+                          (size_t)h * heads.channels * kPagePositions;
+    Floats found[kQueries];
+    score.template scored<kQueries>(keys, queries + h * heads.channels, stride, heads.channels, found);
+    const int left = cache.length - start;
+    unrolled<kQueries>([&](auto q) NMT_LAMBDA {
+      if (left < kPagePositions) found[q] = choose(below(left), found[q], lowest);
+      high[q] = max(high[q], found[q]);
+      store(scores + q * padded + start, found[q]);
+    });
+  }
+  unrolled<kQueries>([&](auto q) NMT_LAMBDA { most[q] = high[q]; });
+}
+
+// Powers of a row of scores, in their place. Returns what makes them weights: one over their sum.
+NMT_INLINE Floats powers(float* row, int length, int padded, Floats most) {
+  const Floats top = all(largest(most));
+  Floats total = all(0.f);
+  for (int t = 0; t < padded; t += kLanes) {
+    Floats power = exponential(load(row + t) - top);
+    if (length - t < kLanes) power = choose(below(length - t), power, all(0.f));
+    store(row + t, power);
+    total = total + power;
+  }
+  return all(1.0f / sum(total));
+}
+
+// The contexts of a head.
+template <class Element, int kQueries>
+NMT_INLINE void summed_head(const HeadShape& heads, int h, const Cache& cache, const float* weights, int padded,
+                            const Floats* scale, float* contexts, int stride) {
+  const int channels = value_channels(heads);
+  const size_t values = ((size_t)heads.count * heads.channels + (size_t)h * channels) * kPagePositions;
+  float* const to = contexts + h * channels;
+  int c = 0;
+  if constexpr (kQueries == 1)
+    for (; c + 4 * kLanes <= channels; c += 4 * kLanes)
+      summed<Element, kQueries, 4>(cache, values, channels, c, weights, padded, scale, to + c, stride);
+  for (; c + 2 * kLanes <= channels; c += 2 * kLanes)
+    summed<Element, kQueries, 2>(cache, values, channels, c, weights, padded, scale, to + c, stride);
+  for (; c < channels; c += kLanes)
+    summed<Element, kQueries, 1>(cache, values, channels, c, weights, padded, scale, to + c, stride);
+}
+
+// Scores, powers and contexts of several heads are computed in turn: with one head alone each would wait for the other.
+template <int kQueries>
+constexpr int kHeadsTogether = kQueries == 1 ? 8 : 4;
+
 template <class Element, int kQueries, class Score>
 void attended(const HeadShape& heads, const Score& score, const float* queries, int stride, const Cache& cache,
               float* contexts, int context_stride, float* weights, float* scratch) {
-  const int pages = (cache.length + kPagePositions - 1) / kPagePositions, padded = pages * kPagePositions;
-  const Floats lowest = all(-1e30f);
-  const size_t width = (size_t)heads.count * heads.channels;
-  for (int h = 0; h < heads.count; ++h) {
-    Floats most[kQueries];
-    unrolled<kQueries>([&](auto q) NMT_LAMBDA { most[q] = lowest; });
-    for (int page = 0; page < pages; ++page) {
-      const Element* keys =
-          (const Element*)(cache.pages[page] + cache.offset) + (size_t)h * heads.channels * kPagePositions;
-      Floats scores[kQueries];
-      score.template scored<kQueries>(keys, queries + h * heads.channels, stride, heads.channels, scores);
-      const int left = cache.length - page * kPagePositions;
-      unrolled<kQueries>([&](auto q) NMT_LAMBDA {
-        if (left < kPagePositions) scores[q] = choose(below(left), scores[q], lowest);
-        most[q] = max(most[q], scores[q]);
-        store(scratch + q * padded + page * kPagePositions, scores[q]);
-      });
+  constexpr int kHeads = kHeadsTogether<kQueries>;
+  const int padded = (cache.length + kPagePositions - 1) / kPagePositions * kPagePositions, rows = kQueries * padded;
+  for (int first = 0; first < heads.count; first += kHeads) {
+    const int count = first + kHeads < heads.count ? kHeads : heads.count - first;
+    Floats most[kHeads * kQueries], scale[kHeads * kQueries];
+    for (int h = 0; h < count; ++h)
+      scored_head<Element, kQueries>(heads, first + h, score, queries, stride, cache, padded, scratch + h * rows,
+                                     most + h * kQueries);
+    for (int i = 0; i < count * kQueries; ++i) {
+      float* const row = scratch + i * padded;
+      scale[i] = powers(row, cache.length, padded, most[i]);
+      float* const to =
+          weights ? weights + ((size_t)i % kQueries * heads.count + first + i / kQueries) * padded : nullptr;
+      for (int t = 0; to && t < padded; t += kLanes) store(to + t, load(row + t) * scale[i]);
     }
-    Floats inverse[kQueries];
-    unrolled<kQueries>([&](auto q) NMT_LAMBDA {
-      float* const row = scratch + q * padded;
-      const Floats top = all(largest(most[q]));
-      Floats total = all(0.f);
-      for (int t = 0; t < padded; t += kLanes) {
-        Floats power = exponential(load(row + t) - top);
-        if (cache.length - t < kLanes) power = choose(below(cache.length - t), power, all(0.f));
-        store(row + t, power);
-        total = total + power;
-      }
-      inverse[q] = all(1.0f / sum(total));
-      if (weights)
-        for (int t = 0; t < padded; t += kLanes)
-          store(weights + ((size_t)q * heads.count + h) * padded + t, load(row + t) * inverse[q]);
-    });
-    const int channels = value_channels(heads);
-    const size_t values = (width + (size_t)h * channels) * kPagePositions;
-    float* const to = contexts + h * channels;
-    int c = 0;
-    if constexpr (kQueries == 1)
-      for (; c + 4 * kLanes <= channels; c += 4 * kLanes)
-        summed<Element, kQueries, 4>(cache, values, channels, c, scratch, padded, inverse, to + c, context_stride);
-    for (; c + 2 * kLanes <= channels; c += 2 * kLanes)
-      summed<Element, kQueries, 2>(cache, values, channels, c, scratch, padded, inverse, to + c, context_stride);
-    for (; c < channels; c += kLanes)
-      summed<Element, kQueries, 1>(cache, values, channels, c, scratch, padded, inverse, to + c, context_stride);
+    for (int h = 0; h < count; ++h)
+      summed_head<Element, kQueries>(heads, first + h, cache, scratch + h * rows, padded, scale + h * kQueries,
+                                     contexts, context_stride);
   }
 }
 

@@ -16,8 +16,8 @@ namespace {
 // clang-format off
 template <class Functions>
 constexpr Kernels made(const Kernels* by_library) {
-  return {NMT_TEXT(NMT_SET), by_library, kBlockRows, product, release, normalise, quantise, interleave, embed, write_cache, attend,
-          attend_additive<Functions>, average, swish<Functions>, tangents<Functions>, add_gated<Functions>,
+  return {NMT_TEXT(NMT_SET), by_library, kBlockRows, product, release, normalise, quantise, interleave, embed, write_cache, write_positions,
+          attend, attend_additive<Functions>, average, swish<Functions>, tangents<Functions>, add_gated<Functions>,
           simple_recurrence<Functions>, lstm<Functions>, gru<Functions>, pick, best, log_sum, top, repeats};
 }
 // clang-format on

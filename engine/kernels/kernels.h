@@ -8,9 +8,10 @@ namespace nmt {
 
 enum class Type : int32_t { float32, int16, int8 };
 
-constexpr int kPanel = 16;          // channels of a panel of weights
-constexpr int kPagePositions = 16;  // positions of a page of keys and values
-constexpr int kMostUnits = 8192;    // maximum width of a model
+constexpr int kPanel = 16;                     // channels of a panel of weights
+constexpr int kPagePositions = 16;             // positions of a page of keys and values
+constexpr int kScratch = 16 * kPagePositions;  // floats of scratch of attention per page
+constexpr int kMostUnits = 8192;               // maximum width of a model
 constexpr int padded(int channels) { return (channels + kPanel - 1) / kPanel * kPanel; }  // rounded up to whole panels
 constexpr int kShortInput = 4095;  // largest magnitude of an int16 input (kernels/dots.h)
 constexpr float kNever = -1e30f;   // score of a column that may not be chosen; e^kNever is 0
@@ -120,8 +121,11 @@ struct Kernels {
 
   // Writes the keys and values of one position, [head][channel] each, into its page.
   void (*write_cache)(const HeadShape&, const float* keys, const float* values, int place, char* page);
+  // The same for `count` positions of a page. stride: floats per position. Others after them may be overwritten.
+  void (*write_positions)(const HeadShape&, const float* keys, const float* values, int stride, int place, int count,
+                          char* page);
   // Attention of `queries` rows over the same keys and values. stride: floats per query, and per context.
-  // weights: [queries][head][16 * pages] or null. scratch: 4 x 16 x pages floats.
+  // weights: [queries][head][16 * pages] or null. scratch: kScratch x pages floats.
   void (*attend)(const HeadShape&, const float* queries, int count, int stride, const Cache&, float* contexts,
                  int context_stride, float* weights, float* scratch);
   // The same with additive scores (Bahdanau et al. 2015): the sum over channels of combination * tanh(query + key).

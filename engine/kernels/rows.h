@@ -11,14 +11,15 @@ namespace {
 
 constexpr float kTiny = 1e-9f;  // replaces the maximum of a row of zeros
 
-// Multiplies a row of floats by a factor, clips to the range of the integers, and rounds. Without a fixed scale only
-// values that are not finite are clipped, NaN to the largest integer, so that every instruction set stores the same.
-template <class Integer>
-NMT_INLINE void rounded_row(const float* row, int units, float factor, float least, float most, Ints shift,
+// Multiplies a row of floats by a factor and rounds. NaN becomes the largest integer, so that every instruction set
+// stores the same. fixed: the scale is not the row's own, and values beyond the range of the integers are clipped.
+template <bool fixed, class Integer>
+NMT_INLINE void rounded_row(const float* row, int units, float factor, float least, float most, int shift,
                             Integer* to) {
   for (int i = 0; i < units; i += kLanes) {
-    const Floats values = max(min(load(row + i) * all(factor), all(most)), all(least));
-    store(to + i, rounded(values) + shift);
+    Floats values = min(load(row + i) * all(factor), all(most));
+    if constexpr (fixed) values = max(values, all(least));
+    store_rounded(to + i, values, shift);
   }
 }
 
@@ -28,14 +29,17 @@ NMT_INLINE void quantised(const float* row, int units, Type type, bool is_signed
                           float* scale) {
   const float limit = type == Type::int16 ? (float)kShortInput : is_signed ? 127.f : 255.f;
   const float least = is_signed ? -limit : 0.f;
-  const Ints shift = all_int(type == Type::int8 && is_signed ? 128 : 0);
+  const int shift = type == Type::int8 && is_signed ? 128 : 0;
   most = most < kTiny ? kTiny : most;
   *scale = fixed > 0 ? fixed : most / limit;
   const float factor = fixed > 0 ? 1 / fixed : limit / most;
-  if (type == Type::int16)
-    rounded_row(row, units, factor, least, limit, shift, (int16_t*)to);
-  else
-    rounded_row(row, units, factor, least, limit, shift, (uint8_t*)to);
+  const auto round = [&](auto is_fixed) NMT_LAMBDA {
+    if (type == Type::int16)
+      rounded_row<is_fixed>(row, units, factor, least, limit, shift, (int16_t*)to);
+    else
+      rounded_row<is_fixed>(row, units, factor, least, limit, shift, (uint8_t*)to);
+  };
+  fixed > 0 ? round(std::true_type()) : round(std::false_type());
 }
 
 void quantise(const float* rows, int count, int units, int stride, Type type, const Quantized& to,

@@ -41,10 +41,10 @@ int top(const float* scores, int columns, int most, float* values, int32_t* plac
   int found = 0;
   float threshold = kNever;  // scores must exceed it
   for (int i = 0; i < columns; i += kLanes) {
-    if (!(largest(load(scores + i)) > threshold)) continue;
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (uint32_t lanes = above(load(scores + i), all(threshold)); lanes; lanes &= lanes - 1) {
+      const int lane = __builtin_ctz(lanes);
       const float value = scores[i + lane];
-      if (!(value > threshold)) continue;
+      if (!(value > threshold)) continue;  // an earlier lane has raised it
       int place = found < most ? found++ : most - 1;
       for (; place > 0 && values[place - 1] < value; --place) {
         values[place] = values[place - 1];

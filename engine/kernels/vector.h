@@ -8,6 +8,8 @@
 //   sum, largest                  over the lanes, by halving, in the same order on every instruction set
 //   load, store of _Float16       rounds to nearest even; keys and values of integer models
 //   store of uint8_t and int16_t  narrows integers that fit
+//   kStoresLowBits                whether these stores also narrow others, to their lower bits
+//   above                         a bit for each lane whose first operand is the larger one
 //   load of int8_t and int16_t    16 stored integers without conversion
 #pragma once
 
@@ -102,11 +104,36 @@ NMT_INLINE Ints bits(uint32_t word) {
 // -1 in the lanes below count.
 NMT_INLINE Ints below(int count) { return bits(count >= kLanes ? 0xFFFFu : (1u << count) - 1); }
 
+template <size_t... I>
+NMT_INLINE void interleave_pairs_(Floats& a, Floats& b, std::index_sequence<I...>) {
+  NMT_EACH_PART(p) {
+    const FloatPart x = a.part[p], y = b.part[p];
+    a.part[p] = __builtin_shufflevector(x, y, (I / 4 * 4 + I % 4 / 2 + I % 2 * kPartLanes)...);
+    b.part[p] = __builtin_shufflevector(x, y, (I / 4 * 4 + 2 + I % 4 / 2 + I % 2 * kPartLanes)...);
+  }
+}
+// In each four lanes, a becomes a0 b0 a1 b1, and b becomes a2 b2 a3 b3.
+NMT_INLINE void interleave_pairs(Floats& a, Floats& b) {
+  interleave_pairs_(a, b, std::make_index_sequence<kPartLanes>{});
+}
+// Transposes four vectors as four matrices of 4 x 4 lanes beside each other.
+NMT_INLINE void transpose(Floats (&rows)[4]) {
+  interleave_pairs(rows[0], rows[2]);
+  interleave_pairs(rows[1], rows[3]);
+  interleave_pairs(rows[0], rows[1]);
+  interleave_pairs(rows[2], rows[3]);
+}
+
 // The lanes of a vector as an array, for rare operations.
 struct Lanes {
   alignas(64) float at[kLanes];
   explicit NMT_INLINE Lanes(Floats v) { std::memcpy(at, &v, sizeof v); }
 };
+
+NMT_INLINE Ints operator+(Ints a, Ints b) {
+  NMT_EACH_PART(p) a.part[p] = a.part[p] + b.part[p];
+  return a;
+}
 
 // Rounds to nearest, ties to even, below 2^22 in magnitude: adding 1.5 * 2^23 leaves the integer in the mantissa.
 constexpr float kRounder = 12582912.0f;
@@ -115,6 +142,15 @@ NMT_INLINE Ints rounded(Floats v) {
   Ints result;
   NMT_EACH_PART(p) result.part[p] = (IntPart)(v.part[p] + kRounder) - kRounderBits;
   return result;
+}
+
+// Stores the rounded sums of values and an even shift, which the type of the integers can hold.
+template <class Integer>
+NMT_INLINE void store_rounded(Integer* to, Floats v, int shift) {
+  Ints result;
+  NMT_EACH_PART(p) result.part[p] = (IntPart)(v.part[p] + (kRounder + (float)shift));
+  if constexpr (!kStoresLowBits) result = result + all_int(-kRounderBits);
+  store(to, result);
 }
 
 // e^x with a relative error below 3e-7; 0 to within 1e-38 for x below -87.
@@ -132,10 +168,6 @@ NMT_INLINE Floats exponential(Floats x) {
   return result;
 }
 
-NMT_INLINE Ints operator+(Ints a, Ints b) {
-  NMT_EACH_PART(p) a.part[p] = a.part[p] + b.part[p];
-  return a;
-}
 NMT_INLINE Floats converted(Ints v) {
   Floats result;
   NMT_EACH_PART(p) result.part[p] = __builtin_convertvector(v.part[p], FloatPart);

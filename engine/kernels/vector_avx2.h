@@ -9,6 +9,7 @@ namespace nmt {
 namespace {
 
 constexpr int kParts = 2;
+constexpr bool kStoresLowBits = false;
 
 }  // namespace
 }  // namespace nmt
@@ -21,6 +22,12 @@ namespace {
 NMT_INLINE FloatPart fma(FloatPart a, FloatPart b, FloatPart c) { return _mm256_fmadd_ps(a, b, c); }
 NMT_INLINE FloatPart max(FloatPart a, FloatPart b) { return _mm256_max_ps(a, b); }
 NMT_INLINE FloatPart min(FloatPart a, FloatPart b) { return _mm256_min_ps(a, b); }
+NMT_INLINE uint32_t above(Floats a, Floats b) {
+  uint32_t lanes = 0;
+  NMT_EACH_PART(p)
+    lanes |= (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(a.part[p], b.part[p], _CMP_GT_OQ)) << (p * kPartLanes);
+  return lanes;
+}
 
 NMT_INLINE __m256 upper_half(Floats v) { return v.part[1]; }
 NMT_INLINE __m256 lower_half(Floats v) { return v.part[0]; }

@@ -9,6 +9,7 @@ namespace nmt {
 namespace {
 
 constexpr int kParts = 1;
+constexpr bool kStoresLowBits = true;
 
 }  // namespace
 }  // namespace nmt
@@ -21,6 +22,7 @@ namespace {
 NMT_INLINE FloatPart fma(FloatPart a, FloatPart b, FloatPart c) { return _mm512_fmadd_ps(a, b, c); }
 NMT_INLINE FloatPart max(FloatPart a, FloatPart b) { return _mm512_max_ps(a, b); }
 NMT_INLINE FloatPart min(FloatPart a, FloatPart b) { return _mm512_min_ps(a, b); }
+NMT_INLINE uint32_t above(Floats a, Floats b) { return _mm512_cmp_ps_mask(a.part[0], b.part[0], _CMP_GT_OQ); }
 
 NMT_INLINE __m256 upper_half(Floats v) {
   return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(v.part[0]), 1));

@@ -8,6 +8,7 @@ namespace nmt {
 namespace {
 
 constexpr int kParts = 4;
+constexpr bool kStoresLowBits = true;
 
 }  // namespace
 }  // namespace nmt
@@ -20,6 +21,12 @@ namespace {
 NMT_INLINE FloatPart fma(FloatPart a, FloatPart b, FloatPart c) { return a * b + c; }  // rounds twice
 NMT_INLINE FloatPart max(FloatPart a, FloatPart b) { return a > b ? a : b; }
 NMT_INLINE FloatPart min(FloatPart a, FloatPart b) { return a < b ? a : b; }
+NMT_INLINE uint32_t above(Floats a, Floats b) {
+  uint32_t lanes = 0;
+  NMT_EACH_PART(p)
+    for (int i = 0; i < kPartLanes; ++i) lanes |= (uint32_t)(a.part[p][i] > b.part[p][i]) << (p * kPartLanes + i);
+  return lanes;
+}
 
 // By halving, in the order of the other sets.
 NMT_INLINE float sum(Floats v) {

@@ -30,7 +30,7 @@ struct Step {
 // Positions rounded up to full pages.
 inline int in_pages(int length) { return (length + kPagePositions - 1) / kPagePositions * kPagePositions; }
 // Floats of scratch that attention over this many positions needs.
-inline size_t scratch_size(int length) { return (size_t)4 * (length + 2 * kPagePositions); }
+inline size_t scratch_size(int length) { return (size_t)kScratch * (length / kPagePositions + 1); }
 
 class Network {
  public:

@@ -46,6 +46,18 @@ struct Continuation {
   int beam, column;
 };
 
+// Keeps the best continuations in order; of equal ones the first to come is first. Returns whether it was kept.
+bool keep(std::vector<Continuation>& best, size_t most, const Continuation& next) {
+  if (best.size() == most) {
+    if (!(best.back().score < next.score)) return false;
+    best.pop_back();
+  }
+  auto place = best.end();
+  while (place != best.begin() && place[-1].score < next.score) --place;
+  best.insert(place, next);
+  return true;
+}
+
 struct Sentence {
   Beams beams;
   std::vector<Hypothesis> finished;
@@ -93,18 +105,16 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
         float* const scores = output_.scores(row, s);
         if (position < prefix) {  // the only continuation, with its own probability
           const int column = output_.column(s, batch.prefixes[s][position]);
-          best.push_back({alive.score + scores[column] - kernel.log_sum(scores, columns), beam, column});
+          keep(best, (size_t)most, {alive.score + scores[column] - kernel.log_sum(scores, columns), beam, column});
           continue;
         }
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
         block_ngrams(alive.tokens, options, output_, s, scores);
         const float total = alive.score - kernel.log_sum(scores, columns);
         const int found = kernel.top(scores, columns, std::min(most, columns), values.data(), places.data());
-        for (int i = 0; i < found; ++i) best.push_back({total + values[i], beam, places[i]});
+        int i = 0;
+        while (i < found && keep(best, (size_t)most, {total + values[i], beam, places[i]})) ++i;
       }
-      std::stable_sort(best.begin(), best.end(),
-                       [](const Continuation& a, const Continuation& b) { return a.score > b.score; });
-      if ((int)best.size() > most) best.resize((size_t)most);
 
       if (best.empty()) {  // every piece is blocked: end here
         for (const LiveHypothesis& alive : sentence.beams)

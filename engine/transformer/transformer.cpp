@@ -162,10 +162,10 @@ void Transformer::encoder_attention(const EncoderLayer& layer, int first, int la
     float* context = contexts;
     for (int s = first; s < last; ++s) {
       const int length = lengths_[s];
-      for (int p = 0; p < length; ++p) {
+      for (int p = 0; p < length; p += kPagePositions) {
         const float* keys = row + (size_t)p * stride + wide;
-        kernels_.write_cache(encoder_heads_, keys, keys + wide, p % kPagePositions,
-                             encoder_table_.writable(encoder_pages_, p));
+        kernels_.write_positions(encoder_heads_, keys, keys + wide, stride, 0, std::min(kPagePositions, length - p),
+                                 encoder_table_.writable(encoder_pages_, p));
       }
       const Cache cache = {encoder_table_.data(), 0, length};
       shared_attention(encoder_heads_, row, length, stride, cache, context, wide);
@@ -214,11 +214,13 @@ void Transformer::cache_source(int first, const float* rows, int count) {
                Component::memory);
       Timed timed(clock, Component::memory);
       sentence = sentence_before, position = position_before;
-      for (int r = 0; r < block; ++r) {
+      for (int r = 0, some; r < block; r += some) {
         char* const page = memory_[sentence].writable(memory_pages_, position);
         const float* const keys = mixed + (size_t)r * 2 * wide;
-        kernels_.write_cache(decoder_heads_, keys, keys + wide, position % kPagePositions, page + l * layer_bytes());
-        if (++position == lengths_[sentence]) ++sentence, position = 0;
+        const int place = position % kPagePositions;
+        some = std::min({kPagePositions - place, lengths_[sentence] - position, block - r});
+        kernels_.write_positions(decoder_heads_, keys, keys + wide, 2 * wide, place, some, page + l * layer_bytes());
+        if ((position += some) == lengths_[sentence]) ++sentence, position = 0;
       }
     }
   }
