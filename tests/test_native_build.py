@@ -2,6 +2,7 @@
 emulated instructions the sets that this CPU lacks compute the same.
 """
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -139,7 +140,8 @@ def everything(package, root):
             tensors = linear(matrix[:channels], "int8", bias[:channels])
             for count in (1, 2, 3, 13, 16, 17, 31, 32, 33, 47, 49, 100, 128, 131, 145, 300):
                 rows, scale = kernels.quantise(random.normal(size=(count, inputs)).astype(np.float32), "int8")
-                found = [kernels.product(tensors, "int8", rows, scale, shifted) for shifted in (True, False)]
+                ways = itertools.product((True, False), ("usual", "amx"))  # amx: with any number of rows
+                found = [kernels.product(tensors, "int8", rows, scale, shifted, tile=tile) for shifted, tile in ways]
                 products[f"{inputs} inputs, {channels} outputs, {count} rows"] = digest(found)
     return {**computed(root), "products": products}
 

@@ -13,7 +13,7 @@ from test_native_kernels import linear
 from common.errors import UserError
 from decode import engines, tuned
 from decode.engines import Search
-from decode.engines.native import tiles
+from decode.engines.native import tiled_rows, tiles
 from formats import model_folder, native_model
 from measure import tune
 
@@ -45,7 +45,8 @@ def test_a_model_translates_the_same_with_any_tiles_and_packing(kind, way):
     folder = folders() / kind
     shapes = dict.fromkeys(tune.of_model(folder), way) if way in CHOSEN else None
     files = folder / native_model.NAME, folder / native_model.MAP_NAME
-    cut = engine.Worker(engine.Model(*files, shapes, () if way in CHOSEN else {"packed"}))
+    rows = dict.fromkeys(tune.of_model(folder), 2) if way == "amx" else None
+    cut = engine.Worker(engine.Model(*files, shapes, () if way in CHOSEN else {"packed"}, rows))
     batch = sentences(20)
     assert outputs(cut, batch, scores=True) == outputs(worker(kind), batch, scores=True)
 
@@ -73,6 +74,26 @@ def test_the_fastest_tiles_are_kept_and_used(quick, tmp_path, monkeypatch):
     tune.tune(folder, ["a b"] * 300)
     assert tiles(folder, of_type("int8"), beam_size=1) == {(32, 64): "amx"}
     assert engines.load(folder, Search(), checksums=False).translate([["a"]])
+
+
+@pytest.mark.parametrize(
+    ("faster", "fewest"), [({12, 16, 24, 32}, 12), ({2, 8, 12, 16, 24, 32}, 8), ({16}, tune.NEVER)]
+)
+def test_tiles_of_amx_are_used_from_the_fewest_rows_that_pay(faster, fewest, tmp_path, monkeypatch):
+    speeds = {"tall": 1.0, "square": 2.0}
+    monkeypatch.setattr(tune, "tiles", lambda *product: {**speeds, "amx": 3.0 if product[-1] in faster else 1.5})
+    monkeypatch.setattr(engine, "isa", lambda: "amx")
+    found = tune.tiled_rows(folders() / "int8")
+    assert found == {f"{inputs}x{outputs}": fewest for inputs, outputs in tune.of_model(folders() / "int8")}
+    monkeypatch.undo()
+    folder = shutil.copytree(folders() / "int8", tmp_path / "model")
+    settings = {"isa": None, "batch_tokens": 512, "tiled_rows": found}
+    (folder / model_folder.TUNED).write_text(json.dumps({tuned.here(1): settings}))
+    assert {*tiled_rows(folder, 1).values()} == {fewest} and tiled_rows(folder, 4) == {}
+    assert engines.load(folder, Search(), checksums=False).translate([["a"]])
+    (folder / model_folder.TUNED).write_text(json.dumps({tuned.here(1): {**settings, "tiled_rows": {"32": 1}}}))
+    with pytest.raises(UserError, match=r"tuned\.json: damaged .*tune again"):
+        tiled_rows(folder, 1)
 
 
 DAMAGED = [[], {"32": {}}, {"32x64": {}}, {"32x64": {"int8": {}}}, {"axb": {"int8": {"tall": 1, "square": 1}}}]

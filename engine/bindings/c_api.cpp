@@ -195,6 +195,14 @@ int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t t
   return guarded(error, error_size, [&] { model->model->choose_tile(inputs, outputs, checked_tile(tile)); });
 }
 
+int nmt_choose_tiled_rows(nmt_model* model, int32_t inputs, int32_t outputs, int32_t rows, char* error,
+                          size_t error_size) {
+  return guarded(error, error_size, [&] {
+    if (rows < 1) throw Error("tiles need at least one row");
+    model->model->choose_tiled_rows(inputs, outputs, rows);
+  });
+}
+
 int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error, size_t error_size) {
   return guarded(error, error_size, [&] {
     if (threads < 1) throw Error("a worker has at least one thread");
@@ -295,7 +303,8 @@ int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panel
     if (type < 0 || type > 2 || inputs < 16 || inputs % 16 || outputs < 16 || outputs % 16 || rows < 1)
       throw Error("a product needs rows, and inputs and outputs that are multiples of 16");
     if ((uintptr_t)panels % 64) throw Error("weights must be aligned to 64 bytes");
-    const Linear weights = {(Type)type, inputs, outputs, panels, scale, offset, bias, checked_tile(tile)};
+    Linear weights = {(Type)type, inputs, outputs, panels, scale, offset, bias, checked_tile(tile)};
+    if (weights.tile == Tile::amx) weights.tiled_rows = 1;  // the tile that was asked for
     for (int32_t r = 0; r < repeat; ++r)
       kernels().product(weights, {input_rows, input_scale, shifted != 0}, rows, 0, outputs / kPanel,
                         {to, outputs, Epilogue::store, nullptr});

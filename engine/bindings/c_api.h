@@ -11,7 +11,7 @@ struct nmt_model;   // weights and map; shared by any number of workers
 struct nmt_worker;  // state of one caller: a second call at the same time is an error
 
 // Number of this interface: raise it here and in engine/python with every change of a struct or function below.
-constexpr int32_t kInterface = 2;
+constexpr int32_t kInterface = 3;
 
 // Options of nmt_frontier_engine.Options, in the same order. vocabulary_map: whether its candidates are scored, instead
 // of all target pieces. without: a bit for each switch that is off (model/switches.h).
@@ -52,9 +52,13 @@ NMT_EXPORT int nmt_open(const char* weights, const char* map, uint32_t without, 
                         size_t error_size);
 NMT_EXPORT void nmt_close(nmt_model* model);
 NMT_EXPORT int32_t nmt_positions(const nmt_model* model);  // maximum source length with prefix and suffix, in pieces
-// Sets the tile of products with these inputs and outputs: 0 default, 1 tall, 2 square. An error if the model has workers.
+// Sets the tile of products with these inputs and outputs: 0 default, 1 tall, 2 square, 3 AMX. An error if the model has
+// workers.
 NMT_EXPORT int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error,
                                size_t error_size);
+// Sets the fewest rows for which these products use the tiles of AMX.
+NMT_EXPORT int nmt_choose_tiled_rows(nmt_model* model, int32_t inputs, int32_t outputs, int32_t rows, char* error,
+                                     size_t error_size);
 // threads: how many share a batch.
 NMT_EXPORT int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error,
                                size_t error_size);

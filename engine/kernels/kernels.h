@@ -37,6 +37,7 @@ struct Linear {
   float input_scale = 0;       // calibrated scale of all rows of inputs; 0: each row has its own
   int number = 0;              // index in Model::products
   const char* rows = nullptr;  // ablation: [outputs][inputs] without panels, packed for every product
+  int tiled_rows = 0;          // fewest rows of a product on the registers of AMX; 0: kFewestTiled (kernels/tiles.h)
 };
 
 // Bytes of a row of inputs, or of a channel's weights.

@@ -164,7 +164,7 @@ template <class Dot, Epilogue epilogue>
 void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
 #if defined(NMT_TILES)
   if constexpr (std::is_same_v<Dot, ByteDot>)
-    if (rows >= kFewestTiled && weights.inputs >= kTileBytes &&
+    if (rows >= (weights.tiled_rows ? weights.tiled_rows : kFewestTiled) && weights.inputs >= kTileBytes &&
         (weights.tile == Tile::usual || weights.tile == Tile::amx))
       return TiledProduct<epilogue>(weights, inputs, rows, outputs).compute(first, last);
 #endif

@@ -26,7 +26,7 @@ constexpr int kTileRows = 16, kTileBytes = 64;
 constexpr int kTileWeights = kTileRows * kTileBytes;  // bytes of a panel that meet a tile of inputs
 constexpr int kPassTiles = 8;  // tiles of rows that pass a panel together, while it stays in a near cache
 
-// Fewest rows for which tiles are used. On a Xeon with AMX (family 6, model 207) they were faster than vectors from 8 rows
+// Fewest rows for which tiles are used, unless measure.tune has found another number for a product. On a Xeon with AMX (family 6, model 207) they were faster than vectors from 8 rows
 // on with 1,024 inputs, and from 12 on with 256 inputs or weights from the third-level cache; 8 rows were 0.9 to 1.5 times
 // as fast there, 4 rows 0.5 to 0.9.
 constexpr int kFewestTiled = 8;

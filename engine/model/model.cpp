@@ -123,6 +123,13 @@ void Model::choose_tile(int inputs, int outputs, Tile tile) {
   if (inputs == shape.output_units && outputs == shape.target_pieces) output_tile_ = tile;
 }
 
+void Model::choose_tiled_rows(int inputs, int outputs, int rows) {
+  require_unused();
+  for (Linear* const weights : linears())
+    if (weights->inputs == inputs && weights->outputs == outputs) weights->tiled_rows = rows;
+  if (inputs == shape.output_units && outputs == shape.target_pieces) output_tiled_rows_ = rows;
+}
+
 void Model::unpack() {
   require_unused();
   for (Linear* const weights : linears()) {
@@ -178,6 +185,7 @@ void Model::gather_output(const int32_t* pieces, int count, Buffer<char>& panels
   gathered.offset = offset;
   gathered.bias = bias;
   gathered.tile = output_tile_;
+  gathered.tiled_rows = output_tiled_rows_;
   gathered.input_scale = output_input_scale;
   gathered.number = (int)products.size() - 1;
 }

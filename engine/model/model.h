@@ -47,6 +47,8 @@ class Model {
   // Sets the tile of every product with these inputs and outputs. The output layer counts as `target_pieces` outputs,
   // whatever the candidates. Throws Error if the model is in use.
   void choose_tile(int inputs, int outputs, Tile tile);
+  // Sets Linear::tiled_rows of the same products.
+  void choose_tiled_rows(int inputs, int outputs, int rows);
   // Ablation: keeps weights in rows, so that every product packs them again. The output layer is excepted: with a map
   // it is gathered and packed per batch anyway, without one it is packed once. Throws Error if the model is in use.
   void unpack();
@@ -87,6 +89,7 @@ class Model {
   const float* output_bias_ = nullptr;
   const int32_t* output_offset_ = nullptr;
   Tile output_tile_ = Tile::usual;
+  int output_tiled_rows_ = 0;
   mutable std::once_flag packed_;
   mutable Buffer<char> whole_panels_;
   mutable Buffer<float> whole_numbers_;

@@ -12,12 +12,16 @@ Times = dict[str, dict[str, dict[str, float]]]  # by shape ("128x512"), type and
 
 
 class Settings(TypedDict, total=False):
-    """The fastest settings of a model on a machine; empty if it was not tuned there. products: of a native model."""
+    """The fastest settings of a model on a machine; empty if it was not tuned there.
+
+    products: of a native model. tiled_rows: the fewest rows for which its products use the tiles of AMX, by shape.
+    """
 
     batch_tokens: int
     isa: str | None
     source_words_per_second: int
     products: Times
+    tiled_rows: dict[str, int]
 
 
 def here(beam_size: int) -> str:

@@ -9,6 +9,7 @@ decode.translate uses those of its machine (decode.tuned).
 
 For a native model its matrix products are timed, too, with every tile, as Marian's auto-tuner (Junczys-Dowmunt et al.
 2018) times matrix libraries for each shape. They are timed in all types, to show whether another type would be faster.
+On a CPU with AMX they are also timed with few rows, to find from how many on its tiles pay.
 """
 
 import argparse
@@ -44,6 +45,8 @@ from measure.timing_loop import Repeats
 
 ROWS = 60  # as the encoder multiplies at a time
 CANDIDATES = 512  # largest number of outputs: the vocabulary map leaves some hundred of the output layer
+FEW_ROWS = (2, 4, 6, 8, 12, 16, 24, 32)  # of products that may be too small for the tiles of AMX
+NEVER = 1 << 20  # more rows than any product has
 SECONDS = 0.01  # of a call
 ROUNDS = 5  # the fastest call counts
 
@@ -54,11 +57,38 @@ SENTENCES = 2000
 
 def products(folder: Path) -> Times:
     """The speeds of all products of the model in a folder."""
-    shapes = sorted({*of_model(folder)})
     return {
-        f"{inputs}x{outputs}": {kind: tiles(inputs, min(outputs, CANDIDATES), kind) for kind in native_model.TYPES}
-        for inputs, outputs in progress(shapes, "tuning products", total=len(shapes), unit="shape")
+        f"{inputs}x{outputs}": {kind: tiles(inputs, outputs, kind) for kind in native_model.TYPES}
+        for inputs, outputs in shapes(folder)
     }
+
+
+def tiled_rows(folder: Path) -> dict[str, int]:
+    """The fewest rows from which on the tiles of AMX are faster than vectors, for every product in int8.
+
+    Empty if the CPU has no AMX.
+    """
+    from nmt_frontier_engine import isa
+
+    if isa() != "amx":
+        return {}
+    return {f"{inputs}x{outputs}": fewest(inputs, outputs) for inputs, outputs in shapes(folder)}
+
+
+def fewest(inputs: int, outputs: int) -> int:
+    best = NEVER
+    for rows in reversed(FEW_ROWS):
+        times = tiles(inputs, outputs, "int8", rows)
+        if times["amx"] < max(speed for tile, speed in times.items() if tile != "amx"):
+            break
+        best = rows
+    return best
+
+
+def shapes(folder: Path) -> Iterable[tuple[int, int]]:
+    """Inputs and outputs of the products to time."""
+    found = sorted({*of_model(folder)})
+    return progress(found, "tuning products", total=len(found), unit="shape")
 
 
 def of_model(folder: Path) -> Iterator[tuple[int, int]]:
@@ -71,16 +101,16 @@ def of_model(folder: Path) -> Iterator[tuple[int, int]]:
     yield tensors[f"{shape['rows.output']}.rows"].shape[1], int(shape["target_pieces"])
 
 
-def tiles(inputs: int, outputs: int, kind: str) -> dict[str, float]:
-    """The speeds of a product in a type, by tile."""
+def tiles(inputs: int, outputs: int, kind: str, count: int = ROWS) -> dict[str, float]:
+    """The speeds of a product of this many rows in a type, by tile."""
     from nmt_frontier_engine import TILES, isa, kernels
 
     random = np.random.default_rng(1)
-    outputs = native_model.padded(outputs)
+    outputs = native_model.padded(min(outputs, CANDIDATES))
     matrix = random.normal(size=(outputs, inputs)).astype(np.float32)
     weights = native_model.linear("w", matrix, np.zeros(outputs), kind)
     tensors = {name.partition(".")[2]: tensor for name, tensor in weights.items()}
-    rows, scale = kernels.quantise(random.normal(size=(ROWS, inputs)).astype(np.float32), kind)
+    rows, scale = kernels.quantise(random.normal(size=(count, inputs)).astype(np.float32), kind)
 
     def call(tile: str, repeat: int) -> None:
         kernels.product(tensors, kind, rows, scale, True, repeat, tile)
@@ -89,7 +119,7 @@ def tiles(inputs: int, outputs: int, kind: str) -> dict[str, float]:
     repeat = max(1, round(SECONDS / once))
     named = [tile for tile in TILES if tile != "usual" and (tile != "amx" or isa() == "amx")]
     spent = [{tile: seconds(functools.partial(call, tile, repeat)) for tile in named} for _ in range(ROUNDS)]
-    operations = 2e-9 * ROWS * inputs * outputs * repeat
+    operations = 2e-9 * count * inputs * outputs * repeat
     return {tile: float(f"{operations / min(times[tile] for times in spent):.4g}") for tile in named}
 
 
@@ -120,6 +150,8 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
     settings: Settings = {**best, "source_words_per_second": round(speed)}
     if engines.of(folder) is Native:
         settings["products"] = products(folder)
+        if rows := tiled_rows(folder):
+            settings["tiled_rows"] = rows
     write_json(folder / model_folder.TUNED, {**remembered, tuned.here(beam_size): settings})
     return settings
 

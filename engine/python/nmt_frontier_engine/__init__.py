@@ -71,7 +71,7 @@ class Hypothesis(NamedTuple):
     attention: np.ndarray | None = None
 
 
-INTERFACE = 2  # kInterface of engine/bindings/c_api.h
+INTERFACE = 3  # kInterface of engine/bindings/c_api.h
 TILES = ("usual", "tall", "square", "amx")
 _INTS, _FLOATS = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_float)
 _BYTES = ctypes.POINTER(ctypes.c_char)
@@ -114,6 +114,7 @@ _RETURN = {
 _FAIL = {
     "open": [_TEXT, _TEXT, ctypes.c_uint32, _NEW],
     "choose_tile": [_HANDLE, _INT, _INT, _INT],
+    "choose_tiled_rows": [_HANDLE, _INT, _INT, _INT],
     "open_worker": [_HANDLE, ctypes.c_int, _NEW],
     "translate": _SEARCH,
     "score": _SEARCH,
@@ -171,7 +172,8 @@ class Model:
     """Memory-mapped weights and map, shared by any number of workers. Raises EngineError for a damaged file.
 
     tiles: one of TILES by (inputs, outputs) of a product of many rows; changes only the speed. The output layer counts
-    as having one output per target piece. without: names of SWITCHES to turn off; a model has one, ``packed``.
+    as having one output per target piece. tiled_rows: the fewest rows for which such a product uses the tiles of AMX,
+    if the CPU has them. without: names of SWITCHES to turn off; a model has one, ``packed``.
     """
 
     def __init__(
@@ -180,12 +182,15 @@ class Model:
         vocabulary_map: str | Path | None = None,
         tiles: Mapping[tuple[int, int], str] | None = None,
         without: Collection[str] = (),
+        tiled_rows: Mapping[tuple[int, int], int] | None = None,
     ):
         self._handle = ctypes.c_void_p()
         path = None if vocabulary_map is None else os.fsencode(vocabulary_map)
         _call("nmt_open", os.fsencode(weights), path, _mask(without), ctypes.byref(self._handle))
         for (inputs, outputs), tile in (tiles or {}).items():
             _call("nmt_choose_tile", self._handle, inputs, outputs, _number("a tile", TILES, tile))
+        for (inputs, outputs), rows in (tiled_rows or {}).items():
+            _call("nmt_choose_tiled_rows", self._handle, inputs, outputs, rows)
 
     @property
     def positions(self) -> int:

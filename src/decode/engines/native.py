@@ -85,7 +85,8 @@ class Native(Engine):
             vocabulary_map = folder / self.map_file if search.vocabulary_map else None
             without = search.without.intersection(engine.SWITCHES)
             cut = tiles(folder, description, search.beam_size)
-            model = engine.Model(folder / self.weights, vocabulary_map, cut, without)
+            rows = tiled_rows(folder, search.beam_size)
+            model = engine.Model(folder / self.weights, vocabulary_map, cut, without, rows)
             self._workers = [engine.Worker(model, search.threads) for _ in range(search.workers)]
         except engine.EngineError as error:
             raise UserError(str(error)) from None
@@ -181,4 +182,14 @@ def tiles(folder: Path, description: Description, beam_size: int) -> dict[tuple[
             found[inputs, outputs] = max(named, key=times.__getitem__)
         return found
     except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{folder / model_folder.TUNED}: damaged ({error}); delete it, or tune again") from None
+
+
+def tiled_rows(folder: Path, beam_size: int) -> dict[tuple[int, int], int]:
+    """The fewest rows for which each product uses the tiles of AMX, if the folder was tuned on this machine."""
+    found = tuned.settings(folder, beam_size).get("tiled_rows", {})
+    try:
+        shapes = {tuple(map(int, shape.split("x"))): rows for shape, rows in found.items()}
+        return {(inputs, outputs): max(1, int(rows)) for (inputs, outputs), rows in shapes.items()}
+    except (AttributeError, TypeError, ValueError) as error:
         raise UserError(f"{folder / model_folder.TUNED}: damaged ({error}); delete it, or tune again") from None
