@@ -103,20 +103,17 @@ PREFIXES = [(sentence * 3)[:3] for sentence in sentences(200, seed=2, longest=5)
 FORCED = {"all": {}, "map": {"candidates": "batch"}, "no piece twice": {"blocked_ngram": 1}}  # prefixes may repeat it
 
 
+@pytest.mark.parametrize("penalty", [1.0, NO_PENALTY])
 @pytest.mark.parametrize("more", FORCED.values(), ids=FORCED)
 @beams
-def test_translations_behind_a_prefix_are_those_of_ctranslate2(beam, more):
-    """CTranslate2's lengths include the prefix, its scores do not.
+def test_translations_behind_a_prefix_are_those_of_ctranslate2(beam, more, penalty):
+    """Lengths include the prefix, scores do not.
 
     shortest: CTranslate2 lets only the best hypothesis end right after a prefix.
     """
-    options = {"beam_size": beam, "length_penalty": NO_PENALTY, **more}
+    options = {"beam_size": beam, "length_penalty": penalty, **more}
     found = outputs(worker(), BATCH, PREFIXES, shortest=1, **options)
-    expected = reference(BATCH, PREFIXES, shortest=4, longest=LONGEST + 3, **options)
-    scored = worker().score(BATCH, PREFIXES, engine_options(more.get("candidates", "all")))
-    of_prefixes = [each[:3].sum() for each in scored]
-    without = zip(found, of_prefixes, strict=True)
-    check_equal([[(pieces, score - prefix) for pieces, score in best] for best, prefix in without], expected)
+    check_equal(found, reference(BATCH, PREFIXES, shortest=4, longest=LONGEST + 3, **options))
 
 
 def test_scores_of_targets_are_those_of_ctranslate2():
@@ -288,14 +285,14 @@ def test_a_beam_may_be_larger_than_the_candidates(tmp_path):
 @pytest.mark.parametrize("wu", [False, True])
 @beams
 def test_a_score_is_the_normalised_log_probability(beam, wu, prefixed):
-    """Of all pieces, including a prefix and, if reached, the end."""
+    """Of all pieces and, if reached, the end; those of a prefix count in the length only."""
     found = outputs(worker(), BATCH, PREFIXES if prefixed else None, beam_size=beam, wu=wu, length_penalty=0.6)
     pieces = [(sentence, *best[0]) for sentence, best in zip(BATCH, found, strict=True)]
     scored = worker().score([sentence for sentence, *_ in pieces], [target for _, target, _ in pieces])
     for (_, target, score), each in zip(pieces, scored, strict=True):
         length = min(len(target) + 1, LONGEST + 3 * prefixed)
         norm = ((5 + length) / 6 if wu else length) ** 0.6
-        assert score == pytest.approx(each[:length].sum() / norm, rel=1e-4, abs=1e-4)
+        assert score == pytest.approx(each[3 * prefixed : length].sum() / norm, rel=1e-4, abs=1e-4)
 
 
 @beams

@@ -103,6 +103,11 @@ Options read(const nmt_options& wanted) {
   options.scores = wanted.scores;
   options.attention_layer = wanted.attention_layer;
   options.attention_head = wanted.attention_head;
+  if (wanted.stop < 0 || wanted.stop >= (int32_t)Stop::count)
+    throw Error("there is no way to stop of number " + std::to_string(wanted.stop));
+  options.stop = (Stop)wanted.stop;
+  options.of_all = wanted.of_all;
+  options.forced_end = wanted.forced_end;
   options.on = switches(wanted.without);
   if (wanted.vocabulary_map)
     options.candidates = options.on.map_per_sentence ? Candidates::per_sentence : Candidates::per_batch;

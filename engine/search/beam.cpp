@@ -3,7 +3,7 @@
 // A step takes the 2 x beam best continuations of a sentence's hypotheses. Among the best `beam`, those that end are
 // finished, and the next ones that do not end take their places. A sentence is done with `beam` finished hypotheses;
 // without a length penalty, where no longer hypothesis can beat a finished one, as soon as the best continuation has
-// ended and there are n-best.
+// ended and there are n-best. The other ways to stop are those of transformers.
 #include <algorithm>
 #include <cmath>
 
@@ -65,6 +65,19 @@ struct Sentence {
   bool done = false;
 };
 
+// Whether the best live hypothesis would beat the worst of the `beam` best finished ones, at a length of this many
+// pieces with the end.
+bool can_improve(Sentence& sentence, const Options& options, int length) {
+  std::vector<Hypothesis>& finished = sentence.finished;
+  const size_t beam = (size_t)options.beam_size;
+  if (finished.size() < beam) return true;
+  std::stable_sort(finished.begin(), finished.end(),
+                   [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+  float best = kNever;
+  for (const LiveHypothesis& alive : sentence.beams) best = std::max(best, alive.score);
+  return best / normalisation(options, length) > finished[beam - 1].score;
+}
+
 }  // namespace
 
 Results Search::beams(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
@@ -103,14 +116,18 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
       for (int beam = 0; beam < sentence.beams.size(); ++beam, ++row) {
         LiveHypothesis& alive = sentence.beams[beam];
         float* const scores = output_.scores(row, s);
-        if (position < prefix) {  // the only continuation, with its own probability
-          const int column = output_.column(s, batch.prefixes[s][position]);
-          keep(best, (size_t)most, {alive.score + scores[column] - kernel.log_sum(scores, columns), beam, column});
+        if (position < prefix) {  // the only continuation, certain
+          keep(best, (size_t)most, {alive.score, beam, output_.column(s, batch.prefixes[s][position])});
           continue;
         }
+        if (last && options.forced_end && end >= 0) {
+          keep(best, (size_t)most, {alive.score, beam, end});
+          continue;
+        }
+        const float all = options.of_all ? kernel.log_sum(scores, columns) : 0;
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
         block_ngrams(alive.tokens, options, output_, s, scores);
-        const float total = alive.score - kernel.log_sum(scores, columns);
+        const float total = alive.score - (options.of_all ? all : kernel.log_sum(scores, columns));
         const int found = kernel.top(scores, columns, std::min(most, columns), values.data(), places.data());
         int i = 0;
         while (i < found && keep(best, (size_t)most, {total + values[i], beam, places[i]})) ++i;
@@ -161,8 +178,12 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
       for (LiveHypothesis& alive : sentence.beams) network_->release(alive.state);
       std::swap(sentence.beams, next);
       const int finished = (int)sentence.finished.size();
-      const bool enough = options.length_penalty == 0 ? sentence.best_ended && finished >= options.n_best
-                                                      : finished >= options.beam_size;
+      const bool best_known = options.stop == Stop::early && options.length_penalty == 0;
+      bool enough = best_known ? sentence.best_ended && finished >= options.n_best : finished >= options.beam_size;
+      if (enough && options.stop >= Stop::likely) {
+        const bool longest = options.stop == Stop::never && options.length_penalty > 0;
+        enough = !can_improve(sentence, options, longest ? prefix + options.longest : position + 1);
+      }
       sentence.done = last || sentence.beams.empty() || enough;
       if (sentence.done)
         for (LiveHypothesis& alive : sentence.beams) network_->release(alive.state);

@@ -31,19 +31,20 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
       const int prefix = batch.prefixes.empty() ? 0 : (int)batch.prefixes[sentence].size();
       const bool last = position + 1 == prefix + options.longest;
       int column;
-      if (position < prefix) {  // the only continuation, with its own probability
+      if (position < prefix) {  // the only continuation
         column = output_.column(sentence, batch.prefixes[sentence][position]);
       } else {
         const int end = output_.column(sentence, model_.shape.end);
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
         block_ngrams(hypothesis.tokens, options, output_, sentence, scores);
-        column = kernel.best(scores, columns);
+        column = last && options.forced_end && end >= 0 ? end : kernel.best(scores, columns);
       }
       const int piece = output_.piece(sentence, column);
       const bool stuck = position >= prefix && !(scores[column] > kNever);  // all blocked: end here
       const bool ends = stuck || (piece == model_.shape.end && position >= prefix);
       if (!finished[sentence]) {
-        if (options.scores && !stuck) hypothesis.score += scores[column] - kernel.log_sum(scores, columns);
+        if (options.scores && !stuck && position >= prefix)
+          hypothesis.score += scores[column] - kernel.log_sum(scores, columns);
         if (options.attention_layer >= 0 && !stuck) {
           const float* const weights = network_->attention(row);
           hypothesis.attention.insert(hypothesis.attention.end(), weights, weights + network_->source_length(sentence));

@@ -14,6 +14,11 @@ enum class Candidates : int32_t {
   per_batch,     // those that it allows for any sentence of the batch, as in CTranslate2
 };
 
+// When a sentence is done in beam search: as in CTranslate2 (beam.cpp), with `beam_size` finished hypotheses, or not
+// before no live one would beat the worst of them at its own length, or at the longest. The last three are
+// early_stopping of transformers: true, false and "never".
+enum class Stop : int32_t { early, full, likely, never, count };
+
 struct Options {
   int beam_size = 1;  // 1: greedy
   int n_best = 1;     // at most beam_size
@@ -27,6 +32,9 @@ struct Options {
   bool scores = false;       // compute scores in greedy search, which otherwise needs no softmax
   int attention_layer = -1;  // decoder layer whose attention is returned; -1: none
   int attention_head = -1;   // head of that layer; -1: average
+  Stop stop = Stop::early;
+  bool of_all = false;      // probabilities are those among all pieces, not among those that are not blocked
+  bool forced_end = false;  // the last piece that `longest` allows is the end, which is certain
   Switches on;
 };
 
