@@ -31,6 +31,7 @@ From checkpoints to model folders:
 - ``quantization``: what rounding does to each layer (command)
 - ``model_folder``: self-contained, movable model folders (command)
 - ``package``: a model folder as one archive (command)
+- ``foreign_package``: one of another program, as Argos Translate's
 
 For the shared tasks on efficient translation, and for clusters:
 

@@ -2,6 +2,7 @@
 
 The card is a README as Hugging Face reads it. ``ctranslate2.Translator`` opens the unpacked folder of its models,
 ``decode.translate`` that of the native engine. Equal model folders, measurements and corpora give equal archives.
+``--for argos`` writes a package of Argos Translate instead; it needs no measurements.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from common.files import atomic_path, sha256, write_text
 from decode.engines import ENGINES
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
+from export import foreign_package
 from export.model_folder import ROLES, checked
 from findings.best_model import RULE, best, verdict
 from findings.captions import configuration, search
@@ -223,11 +225,19 @@ def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=there, required=True, help="model folder")
-    parser.add_argument("--measurements", type=there, required=True, help="measurements.json of the study")
-    parser.add_argument("--corpora", type=json_value, required=True, help="JSON list: name, role, licence, url of each")
+    parser.add_argument("--measurements", type=there, help="measurements.json of the study")
+    parser.add_argument("--corpora", type=json_value, help="JSON list: name, role, licence, url of each")
     parser.add_argument("--teachers", nargs="*", default=[], help="whose translations the model learned")
-    parser.add_argument("--output", type=Path, required=True, help=f"archive to write, *{SUFFIX}")
+    parser.add_argument("--for", choices=foreign_package.PROGRAMS, dest="program", help="program that opens it")
+    suffixes = f"*{SUFFIX}, for Argos Translate *{foreign_package.ARGOS_SUFFIX}"
+    parser.add_argument("--output", type=Path, required=True, help=f"archive to write, {suffixes}")
     args = parser.parse_args()
+    if args.program:
+        licences = terms(args.corpora, args.teachers) if args.corpora else None
+        foreign_package.PROGRAMS[args.program](args.model, licences, args.output)
+        return
+    if not args.measurements or not args.corpora:
+        parser.error("--measurements and --corpora are needed, unless it is --for another program")
     package(args.model, measurement.read(args.measurements), args.corpora, args.teachers, args.output)
 
 
