@@ -137,6 +137,18 @@ def test_null_in_an_entry_is_the_default_whatever_the_study_sets(tmp_path):
     assert effective["students"]["tiny"]["training"]["patience"] == 3
 
 
+def test_a_precision_left_open_has_the_hash_of_float32(tmp_path):
+    effective = config.load(CONFIGS / "demo.yaml")
+    exact = copy.deepcopy(effective)
+    trainings = [exact["student_training"], *(system["training"] for system in exact["teachers"].values())]
+    assert {training["precision"] for training in trainings} == {None}
+    for training in [*trainings, *(system["training"] for system in exact["students"].values())]:
+        training["precision"] = "float32"
+    assert config_hash(exact) == config_hash(effective)
+    exact["student_training"]["precision"] = "bfloat16"
+    assert config_hash(exact) != config_hash(effective)
+
+
 def test_hash_is_of_the_content_not_of_the_order(tmp_path):
     effective = config.load(CONFIGS / "demo.yaml")
     mirrored = dict(reversed(effective.items()))

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import cpus
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -153,6 +154,23 @@ def test_a_training_on_several_threads_ends_sooner_where_there_are_cores_for_the
 
     assert seconds(8, 64) < 0.5 * seconds(1, 64)
     assert seconds(8, 1) > seconds(1, 1)  # threads that wait for each other are work, too
+
+
+def test_wide_trainings_take_less_time_with_amx(tmp_path, monkeypatch):
+    def training(units, precision=None):
+        def change(study):
+            for entry in study["students"].values():
+                entry["shape"] = study["teachers"]["wide"]["shape"] | {"units": units}
+                entry["training"]["precision"] = precision
+
+        return core_minutes(edited(change), "training on translations")
+
+    cpus.pretend("avx512-vnni", tmp_path, monkeypatch)
+    slow, narrow = training(512), training(256)
+    assert training(512, "bfloat16") == slow
+    cpus.pretend("amx", tmp_path, monkeypatch)
+    assert training(512) == training(512, "bfloat16") == pytest.approx(slow / 1.92, rel=0.02)
+    assert training(512, "float32") == slow and training(256) == narrow
 
 
 def test_it_names_the_targets_that_are_not_counted():

@@ -15,12 +15,13 @@ from common import cpu
 from common.errors import UserError
 from common.files import write_json
 from formats import loading, records
+from formats.shape import registry, shape
 from train import sample, vocabulary
 from train.dataset import dataset, groups, longest, rows, shuffle_buffer
 from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
 from train.settings import Settings
-from train.train import definition, run_folder
+from train.train import begun, definition, run_folder
 from train.trainer import until_divergence
 from train.training import check_precision, compute_in, start_from
 from train.training_record import left_out, mixture, read_epochs, reads
@@ -77,6 +78,30 @@ def test_a_training_is_defined_by_the_bytes_that_it_reads(tmp_path):
         folders.append(run_folder(tmp_path, defined))
     folders.append(run_folder(tmp_path, definition(asked, files[:2], None)))
     assert len(set(folders)) == 5
+
+
+def test_an_open_precision_is_chosen_when_a_training_begins(tmp_path, monkeypatch):
+    wide = VALUES | {"units": 512}
+    common = {"epochs": None, "decay": "constant", "average_last": 2, "averages": [1], "device": "cpu"}
+
+    def start(values=wide, asked=None, **changes):
+        training = entry(steps=10) | common | {"precision": asked} | changes
+        return begun(tmp_path, {"training": training, "data": ["a"]}, shape(values))
+
+    cpus.pretend("amx", tmp_path, monkeypatch)
+    recurrent = registry()["wnmt2018-rnn-large"]
+    assert recurrent["units"] >= 512
+    others = start(VALUES | {"units": 256}), start(recurrent), start(device="cuda"), start(asked="float32")
+    assert {name for name, _ in others} == {"float32"}
+    name, run = start()
+    assert name == "bfloat16" and run == start(asked="bfloat16")[1] != start(asked="float32")[1]
+    cpus.pretend("avx512-vnni", tmp_path, monkeypatch)
+    assert start() == start(asked="float32")
+    run.mkdir()
+    assert start() == (name, run) != start(asked="float32")  # goes on as it began
+    start(asked="float32")[1].mkdir()
+    cpus.pretend("amx", tmp_path, monkeypatch)
+    assert start() == start(asked="float32")
 
 
 @pytest.fixture

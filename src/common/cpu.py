@@ -41,6 +41,11 @@ def intel() -> bool:
     return facts().get("vendor_id") == "GenuineIntel"
 
 
+def multiplies_bfloat16() -> bool:
+    """Whether this CPU has tiles that multiply bfloat16 (AMX)."""
+    return "amx_bf16" in flags()
+
+
 def widest() -> str | None:
     """The CT2_FORCE_CPU_ISA with which CTranslate2 uses this CPU's widest instructions; None if it does by default."""
     return "AVX512" if flags() >= AVX512 else None

@@ -59,6 +59,7 @@ class Learning(Struct, kw_only=True):
     shape: str
     parameters: int
     seed: int | None = None
+    precision: str | None = None  # what products were computed in
     start_from: str | None = None  # the teacher, or the folder, whose weights the training starts from
     seen: Seen
     left_out: LeftOut | None = None

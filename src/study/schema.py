@@ -144,8 +144,18 @@ def config_hash(config: Document) -> str:
     counted = _without(config, NEWER) | {
         "corpora": {name: _without(corpus, NEWER_OF_CORPORA) for name, corpus in config["corpora"].items()}
     }
-    text = json.dumps(counted, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(_exact(counted), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _exact(value: Any) -> Any:
+    """A configuration with the precision that trainings had before a study could leave it open."""
+    if isinstance(value, list):
+        return [*map(_exact, value)]
+    if not isinstance(value, dict):
+        return value
+    exact = {key: _exact(entry) for key, entry in value.items()}
+    return exact | ({"precision": "float32"} if exact.get("precision", "") is None else {})
 
 
 def _without(section: Document, defaults: Document) -> Document:

@@ -109,6 +109,6 @@ def _shape_problems(path: str, system: Teacher | Student) -> Iterator[str]:
         return
     if (file := getattr(built, "file", None)) and not file.is_file():
         yield f"{path}.shape.model: no file {file}"
-    precision = system.training.precision if system.training else "float32"
-    if precision != "float32" and not isinstance(built, Transformer):
+    precision = system.training.precision if system.training else None
+    if precision == "bfloat16" and not isinstance(built, Transformer):
         yield f"{path}.training.precision: {precision} is for Transformers; train {built} in float32"

@@ -15,6 +15,7 @@ from study.plan import Study
 from study.rates import WIDTH, Rates
 from study.resources import TOKENS, operations, read_size, size, trained_tokens
 from study.systems import ENSEMBLE, System, Trained
+from train import precision
 from train.schedule import kept_checkpoints
 
 STEP = 2.1  # time of a training step over that of its layers' products: attention, adding gradients up, Adam
@@ -177,6 +178,8 @@ class Work:
         wide = (1 + NARROW / width) / (1 + NARROW / WIDTH)  # wider layers take less time per operation
         seconds = STEP * wide * self.training_operations(system) * self.rates.product
         seconds += tokens / 2 * self._entries * self.rates.logit
+        if system.training.precision != precision.FLOAT32 and precision.pays(shape(system.shape), "cpu"):
+            seconds /= precision.GAIN
         seconds += TRAINING_STARTS * self.rates.tensorflow
         return seconds * threads / (1 + SECOND_THREAD * (threads - 1))
 

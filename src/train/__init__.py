@@ -15,6 +15,7 @@ The parts of ``train``:
 - ``training``: a training in its run folder, which may be killed at any moment
 - ``schedule``: phases, passes, and the journal that makes both resumable
 - ``dataset``: the batches of one pass
+- ``precision``: float32 or bfloat16, where the settings leave it open
 - ``optimizer``: OpenNMT-tf's parameters, and a faster cross-entropy
 - ``trainer``: OpenNMT-tf's Trainer, made resumable
 - ``replicas``: training on several devices

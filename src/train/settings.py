@@ -32,7 +32,7 @@ class Training(Section):
     average_last: int
     averages: list[int]
     validation_steps: int
-    precision: str
+    precision: str | None  # None: train.precision chooses
     threads: int
     device: str
     gpus: int

@@ -19,6 +19,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from common import folder_lock
 from common.batch_job import BatchJob
 from common.command_line import pick, there
@@ -26,7 +28,8 @@ from common.document import Document, argument
 from common.errors import UserError, command
 from common.files import atomic_path, sha256, write_json
 from formats.learning import Average, Learning, LeftOut
-from formats.shape import shape
+from formats.shape import Shape, shape
+from train import precision
 from train.schedule import kept_checkpoints
 from train.settings import Settings
 from train.training import Inputs, Training
@@ -69,6 +72,21 @@ def run_folder(parent: Path, settings: Document) -> Path:
     relevant["kept"] = kept_checkpoints(training["average_last"], training["averages"])
     text = json.dumps({**settings, "training": relevant}, sort_keys=True)
     return parent / f"run-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def begun(parent: Path, settings: Document, built: Shape) -> tuple[str, Path]:
+    """What a training multiplies in, and its run folder, whose name depends on it.
+
+    Where the settings leave it open, a run that has begun goes on as it began, on another machine, too.
+    """
+    training = settings["training"]
+
+    def run(name: str) -> Path:
+        return run_folder(parent, {**settings, "training": {**training, "precision": name}})
+
+    earlier = () if training["precision"] else (name for name in precision.TYPES if run(name).exists())
+    name = next(iter(earlier), None) or precision.chosen(training["precision"], built, training["device"])
+    return name, run(name)
 
 
 def averages(run: Path, model: Any, counts: list[int], bleu: Callable[[], float]) -> list[Average]:
@@ -156,6 +174,7 @@ def trained(args: argparse.Namespace, run: Path, job: BatchJob) -> Learning:
         shape=str(shape(asked.shape)),
         parameters=int(sum(variable.shape.num_elements() for variable in training.model.trainable_variables)),
         seed=asked.seed,
+        precision=asked.training.precision,
         start_from=str(args.start_from) if args.start_from else None,
         seen=mixture(epochs, skipped, training.passes()),
         left_out=LeftOut(sum(skipped), sum(epoch.lines for epoch in epochs)),
@@ -173,7 +192,10 @@ def main() -> None:
     job = BatchJob(f"training of {asked.system}")
     ended_by = [args.dev] if asked.training.patience else []
     data = (*args.source, *args.target, args.vocabulary, *ended_by)
-    run = run_folder(args.runs, definition(asked, data, args.start_from))
+    name, run = begun(args.runs, definition(asked, data, args.start_from), shape(asked.shape))
+    args.settings = replace(asked, training=replace(asked.training, precision=name))
+    if not asked.training.precision:
+        logging.info("multiplies in %s, as no precision is set", name)
     with folder_lock.held(run):
         write_json(args.learning, trained(args, run, job))
 

@@ -16,6 +16,7 @@ from formats.shape import Custom, shape
 from train import optimizer, settings
 from train.dataset import MergedTail, dataset
 from train.optimizer import Parameters, opennmt_parameters
+from train.precision import FLOAT32
 from train.replicas import Replicas, check_replicas, use_devices
 from train.schedule import Journal, Passes, kept_checkpoints, phases
 from train.settings import Settings
@@ -213,12 +214,13 @@ def prepare_tensorflow(training: settings.Training, threads: int, seed: int) -> 
     use_devices(training.device, training.gpus)
     import tensorflow as tf
 
-    compute_in(training.precision)
+    precision = training.precision or FLOAT32
+    compute_in(precision)
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf.get_logger().setLevel(logging.INFO)
     tf.keras.utils.set_random_seed(seed)
-    check_precision(training.precision)
+    check_precision(precision)
 
 
 def check_precision(precision: str) -> None:
