@@ -1,8 +1,9 @@
 """The native engine against CTranslate2: how many times faster, and how close to the CPU's limit.
 
 Both decode the same weights with the same vocabulary map, batches and longest translation, in turn, in this process, on
-one core. --peers adds OpenNMT-tf (float32, without a map) and Marian, if the system has their folders. A ratio divides
-tokens per CPU second, run by run. Integer types change a few translations, so each engine's tokens are counted.
+one core. --peers adds OpenNMT-tf (float32, without a map) and Marian, if the system has their folders, and onnxruntime
+and OpenVINO, if they are installed (onnx_transformer.py; greedy). A ratio divides tokens per CPU second, run by run.
+Integer types change a few translations, so each engine's tokens are counted.
 CTranslate2 obeys its environment variables: try them, and publish the best.
 
 The limit of a model is the time of its products alone, at the kernel's peak on this core, measured with weights and
@@ -10,8 +11,10 @@ inputs in the L1 cache. Attention and search are not in the limit.
 """
 
 import argparse
+import importlib
 import itertools
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -28,7 +31,8 @@ from decode import engines
 from decode.batching import batches, by_sentence
 from decode.engines import Batch, Search
 from decode.engines.native import Native
-from formats import native_model
+from export import read_ctranslate2
+from formats import decoding, native_model
 from formats.measurement import Spread
 from formats.safetensors import metadata
 from measure import in_process
@@ -38,7 +42,8 @@ from measure.timing_loop import Usage
 # Batches, and sentences of the test set: about a second of decoding
 SIZES = {"1": 100, "8": 300, "32": 640, "512t": 1000}
 PEER = "ctranslate2"
-OTHERS = ("marian", "opennmt-tf")
+OTHERS = ("marian", "opennmt-tf")  # with folders of their own
+GRAPHS = ("onnxruntime", "openvino")
 PEAK_ROWS, PEAK_OUTPUTS, PEAK_INPUTS = 12, 32, 256  # whole tiles; 8 KiB of int8 weights
 PEAK_SECONDS = 0.2
 
@@ -114,9 +119,27 @@ def record(
 
 def peers(model: Path, kind: str, asked: Iterable[str]) -> dict[str, Path]:
     """Folders of this type by engine, for the engines in ``asked`` that have one."""
-    folders = {name: model / engines.ENGINES[name].folder(kind) for name in asked}
+    folders = {name: model / engines.ENGINES[name].folder(kind) for name in asked if name not in GRAPHS}
     there = {name: folder for name, folder in folders.items() if folder.exists()}
     return {name: folder for name, folder in there.items() if engines.describe(folder).quantization == kind}
+
+
+def of_graphs(name: str, model: Path, kind: str, candidates: Callable[[Batch], Iterable[str]] | None) -> Any:
+    """A translator of onnx_transformer.py, from CTranslate2's float32 weights. candidates: pieces for a batch."""
+    try:
+        import onnx_transformer
+
+        importlib.import_module(name)
+    except ImportError as error:
+        raise UserError(f"--peers {name}: {error}; pip install onnx==1.17.* onnxruntime openvino") from None
+    weights = read_ctranslate2.read(model / "float32")
+    numbers, longest = weights.vocabulary.target_numbers, decoding.longest_output(engines.describe(model / "float32"))
+
+    def places(batch: Batch) -> Any:
+        return np.array(sorted(numbers[piece] for piece in candidates(batch) if piece in numbers))
+
+    with tempfile.TemporaryDirectory() as folder:
+        return onnx_transformer.Translator(weights, name, kind, Path(folder), longest, places if candidates else None)
 
 
 def kept(outputs: dict[str, Any], name: str, function: Callable[..., Any], *arguments: Any) -> Callable[[], None]:
@@ -146,13 +169,16 @@ def compared(
     vocabulary = native_model.Vocabulary.read(folders["native"])
     tokens = {piece for batch in sentences for piece in batch}
     entries = Native.read_map(folders["native"], [[*tokens], *sentences]) if mapped else None
+    for name in GRAPHS if beam == 1 else ():
+        if name in asked:
+            loaded[name] = of_graphs(name, model, kind, entries.candidates if entries else None)
     found, limit = [], peak(kind)
     for size in SIZES:
         cuts = cut(sentences, size)
         outputs: dict[str, list[Batch]] = {}
         calls = {name: kept(outputs, name, decoded, engine, cuts) for name, engine in loaded.items()}
         usages = in_process.timed(calls, conditions, [conditions.core], f"{kind} {size}")
-        rows = [record(model, kind, beam, size, usages, outputs, peer) for peer in folders if peer != "native"]
+        rows = [record(model, kind, beam, size, usages, outputs, peer) for peer in loaded if peer != "native"]
 
         def candidates(batch: Batch) -> int:
             return len(entries.candidates(batch)) if entries else len(vocabulary.target)
@@ -194,7 +220,7 @@ def measure(args: argparse.Namespace, of_model: Callable[..., list[dict[str, Any
 def main() -> None:
     parser = options(__doc__, ("float32", "int16", "int8"))
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[1])
-    parser.add_argument("--peers", nargs="*", default=[], choices=OTHERS, help="besides CTranslate2")
+    parser.add_argument("--peers", nargs="*", default=[], choices=OTHERS + GRAPHS, help="besides CTranslate2")
     args = parser.parse_args()
 
     def of_model(model: Path, kind: str, sentences: Batch, conditions: Conditions) -> list[dict[str, Any]]:

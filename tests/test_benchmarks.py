@@ -6,8 +6,10 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from langid import langid
+from marian_weights import options, weights, write_bin
 from measured import measured, replaced
 from mirrored_texts import fetched
 
@@ -16,7 +18,8 @@ from common.errors import UserError
 from common.files import read_json, write_json
 from decode.engines import ENGINES
 from export import phrase_table, phrases
-from formats import records
+from export.float_model import FloatModel
+from formats import marian_binary, native_model, records
 from formats.shape import shape
 from study import config
 
@@ -65,6 +68,45 @@ def test_the_load_of_lines_is_the_same_every_time_and_as_long_as_asked_for(scrip
     lines = first.splitlines()
     assert first == second and len(lines) == 8 and words[0] == len(first.split())
     assert sorted(lines[:3]) == sorted(lines[3:6]) == ["a b", "c", "d e f"]
+
+
+def test_weights_are_rounded_within_each_bound(script):
+    module = script("engine_rounding")
+    weights = np.random.default_rng(1).uniform(-1, 1, (40, 64)).astype(np.float32)
+    found = {bound: module.rounded(weights, bound) for bound in module.BOUNDS}
+    errors = [float(np.square(found[bound] - weights).sum()) for bound in ("none", "pairs", "engine")]
+    assert 0 < errors[0] < 0.7 * errors[1] < 0.7 * 0.9 * errors[2]
+    integers = {bound: np.rint(one / native_model.steps(one)[:, None]) for bound, one in found.items()}
+    assert module.pair_sum(integers["pairs"]).max() <= native_model.INT8_LANE < module.pair_sum(integers["none"]).max()
+
+
+def test_only_the_named_products_are_rounded(script):
+    module = script("engine_rounding")
+    product = np.random.default_rng(1).normal(size=(16, 16)).astype(np.float32), np.zeros(16)
+    table = {"source": ("s", product[0]), "target": ("t", product[0]), "output": ("t", product[0])}
+    names = ("encoder.0.self.queries", "encoder.0.feed_forward.inner")
+    pieces = native_model.Vocabulary([*map(str, range(16))], [*map(str, range(16))], "0")
+    model = FloatModel(Path(), {}, dict.fromkeys(names, product), {}, table, np.zeros(16), pieces)
+
+    def changed(part):
+        made = module.with_rounded(model, part, "engine")
+        matrices = [made.products[name][0] for name in names] + [matrix for _, matrix in made.embeddings.values()]
+        return [not np.array_equal(matrix, product[0]) for matrix in matrices]
+
+    assert changed("attention") == [True, False, False, False, False]
+    assert changed("feed-forward") == [False, True, False, False, False]
+    assert changed("embeddings") == [False, False, True, True, True] and all(changed("all"))
+
+
+def test_a_file_as_firefox_publishes_it_has_the_weights_of_marians(script, tmp_path):
+    write_bin(tmp_path / "marian.bin", exact := weights(90, 90), options(90, 90))
+    script("engine_firefox").firefox(tmp_path / "marian.bin", tmp_path / "firefox.bin")
+    found = marian_binary.read(tmp_path / "firefox.bin")
+    for name, weight in exact.items():
+        step = np.abs(weight).max() / 127 if name == "Wemb" else 0
+        assert found[name].integers == (name == "Wemb")
+        assert np.abs(found[name].value.reshape(weight.shape) - weight).max() <= 0.51 * step, name
+    assert {*found} - {*exact} == {"special:model.yml", "Wemb_QuantMultA", "none_QuantMultA"}
 
 
 @pytest.mark.slow
