@@ -34,7 +34,7 @@ def default_engine(config: Configuration) -> str:
 def default_type(config: Configuration) -> str:
     """int8 in the native engine, float32 in CTranslate2; float16 on a GPU.
 
-    On CPUs int8 is the fastest type. Exact, it costs 0.11 BLEU at most (results/reference/engine), and the native
+    On CPUs int8 is the fastest type. Exact, it costs 0.3 BLEU at most (results/reference/engine), and the native
     engine's is exact on every CPU; CTranslate2's is on some. On GPUs float16 is: CTranslate2's README has 10,990
     tokens/s in float16, 8,725 in int8_float16 and 8,567 in int8 (a base Transformer on an A10G), with the BLEU of
     float32. A GPU without it computes in another type (formats.decoding.compute_type), which is recorded in the JSON
