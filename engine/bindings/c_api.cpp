@@ -329,6 +329,15 @@ int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, c
   });
 }
 
+int nmt_activate(int32_t activation, int32_t gated, int32_t rows, int32_t units, float* in_place, char* error,
+                 size_t error_size) {
+  return guarded(error, error_size, [&] {
+    if (activation < 0 || activation >= (int32_t)Activation::count || rows < 1 || units < 16 || units % 16)
+      throw Error("an activation needs rows, and units that are a multiple of 16");
+    kernels().activate((Activation)activation, gated != 0, in_place, rows, units, gated ? 2 * units : units, units);
+  });
+}
+
 int nmt_cell(int32_t kind, int32_t units, const float* inputs, const float* states, float* state, char* error,
              size_t error_size) {
   return guarded(error, error_size, [&] {

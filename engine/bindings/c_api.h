@@ -88,6 +88,10 @@ NMT_EXPORT int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const 
                            char* error, size_t error_size);
 NMT_EXPORT int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
                             int32_t is_signed, float fixed, char* error, size_t error_size);
+// An activation (Activation of kernels/kernels.h) of rows, in place; gated: rows have 2 x `units` floats, and the
+// results lie in the first `units` x rows.
+NMT_EXPORT int nmt_activate(int32_t activation, int32_t gated, int32_t rows, int32_t units, float* in_place,
+                            char* error, size_t error_size);
 // One step of a cell, 0 LSTM, 1 GRU (recurrent/cell.h). inputs, states: products for all gates, [gates][units].
 NMT_EXPORT int nmt_cell(int32_t kind, int32_t units, const float* inputs, const float* states, float* state,
                         char* error, size_t error_size);

@@ -91,6 +91,19 @@ struct Multiplicative {
   }
 };
 
+// The same, and biases of the distance between query and key (Cache::biases).
+struct Relative : Multiplicative {
+  const float* biases;
+  size_t stride;
+};
+template <int kQueries, class Score>
+NMT_INLINE void add_biases(const Score& score, int head, int page, int first_query, Floats* scores) {
+  if constexpr (std::is_same_v<Score, Relative>) {
+    const float* const from = score.biases + head * score.stride + page * kPagePositions - first_query;
+    unrolled<kQueries>([&](auto q) NMT_LAMBDA { scores[q] = scores[q] + load(from - q); });
+  }
+}
+
 // Additive scores: the sum over channels of combination * tanh(query + key).
 template <class Functions>
 struct Additive {
@@ -138,8 +151,8 @@ NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, int
 
 // The scores of a head, [queries][padded], and their maxima by position in a page.
 template <class Element, int kQueries, class Score>
-NMT_INLINE void scored_head(const HeadShape& heads, int h, const Score& score, const float* queries, int stride,
-                            const Cache& cache, int padded, float* scores, Floats* most) {
+NMT_INLINE void scored_head(const HeadShape& heads, int h, const Score& score, int first_query, const float* queries,
+                            int stride, const Cache& cache, int padded, float* scores, Floats* most) {
   const Floats lowest = all(-1e30f);
   Floats high[kQueries];
   unrolled<kQueries>([&](auto q) NMT_LAMBDA { high[q] = lowest; });
@@ -148,6 +161,7 @@ NMT_INLINE void scored_head(const HeadShape& heads, int h, const Score& score, c
                           (size_t)h * heads.channels * kPagePositions;
     Floats found[kQueries];
     score.template scored<kQueries>(keys, queries + h * heads.channels, stride, heads.channels, found);
+    add_biases<kQueries>(score, h, start / kPagePositions, first_query, found);
     const int left = cache.length - start;
     unrolled<kQueries>([&](auto q) NMT_LAMBDA {
       if (left < kPagePositions) found[q] = choose(below(left), found[q], lowest);
@@ -193,16 +207,16 @@ template <int kQueries>
 constexpr int kHeadsTogether = kQueries == 1 ? 8 : 4;
 
 template <class Element, int kQueries, class Score>
-void attended(const HeadShape& heads, const Score& score, const float* queries, int stride, const Cache& cache,
-              float* contexts, int context_stride, float* weights, float* scratch) {
+void attended(const HeadShape& heads, const Score& score, int first_query, const float* queries, int stride,
+              const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
   constexpr int kHeads = kHeadsTogether<kQueries>;
   const int padded = (cache.length + kPagePositions - 1) / kPagePositions * kPagePositions, rows = kQueries * padded;
   for (int first = 0; first < heads.count; first += kHeads) {
     const int count = first + kHeads < heads.count ? kHeads : heads.count - first;
     Floats most[kHeads * kQueries], scale[kHeads * kQueries];
     for (int h = 0; h < count; ++h)
-      scored_head<Element, kQueries>(heads, first + h, score, queries, stride, cache, padded, scratch + h * rows,
-                                     most + h * kQueries);
+      scored_head<Element, kQueries>(heads, first + h, score, first_query, queries, stride, cache, padded,
+                                     scratch + h * rows, most + h * kQueries);
     for (int i = 0; i < count * kQueries; ++i) {
       float* const row = scratch + i * padded;
       scale[i] = powers(row, cache.length, padded, most[i]);
@@ -224,7 +238,7 @@ void attended_all(const HeadShape& heads, const Score& score, const float* queri
   int q = 0;
   const auto some = [&](auto together) {
     for (; q + together <= count; q += together)
-      attended<Element, together>(heads, score, queries + (size_t)q * stride, stride, cache,
+      attended<Element, together>(heads, score, q, queries + (size_t)q * stride, stride, cache,
                                   contexts + (size_t)q * context_stride, context_stride,
                                   weights ? weights + q * row_weights : nullptr, scratch);
   };
@@ -244,6 +258,9 @@ void attended_of(const HeadShape& heads, const Score& score, const float* querie
 
 void attend(const HeadShape& heads, const float* queries, int count, int stride, const Cache& cache, float* contexts,
             int context_stride, float* weights, float* scratch) {
+  if (cache.biases)
+    return attended_of(heads, Relative{{all(heads.scale)}, cache.biases, cache.bias_stride}, queries, count, stride,
+                       cache, contexts, context_stride, weights, scratch);
   attended_of(heads, Multiplicative{all(heads.scale)}, queries, count, stride, cache, contexts, context_stride, weights,
               scratch);
 }

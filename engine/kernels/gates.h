@@ -57,12 +57,6 @@ void average(const float* row, float* sum, float share, int units, bool add, flo
 }
 
 template <class Functions>
-void swish(float* rows, int count, int units, int stride) {
-  for (int r = 0; r < count; ++r, rows += stride)
-    for (int i = 0; i < units; i += kLanes) store(rows + i, load(rows + i) * Functions::sigmoid(load(rows + i)));
-}
-
-template <class Functions>
 void tangents(float* rows, int count, int units, int stride) {
   for (int r = 0; r < count; ++r, rows += stride)
     for (int i = 0; i < units; i += kLanes) store(rows + i, Functions::tangent(load(rows + i)));

@@ -1,6 +1,7 @@
 // Compiled once per instruction set, with NMT_SET as its name: the only code with instructions that a CPU may lack.
 #include "kernels/kernels.h"
 
+#include "kernels/activations.h"
 #include "kernels/attention.h"
 #include "kernels/gates.h"
 #include "kernels/products.h"
@@ -17,7 +18,7 @@ namespace {
 template <class Functions>
 constexpr Kernels made(const Kernels* by_library) {
   return {NMT_TEXT(NMT_SET), by_library, kBlockRows, product, release, normalise, quantise, interleave, embed, write_cache, write_positions,
-          attend, attend_additive<Functions>, average, swish<Functions>, tangents<Functions>, add_gated<Functions>,
+          attend, attend_additive<Functions>, average, activate<Functions>, tangents<Functions>, add_gated<Functions>,
           simple_recurrence<Functions>, lstm<Functions>, gru<Functions>, pick, best, log_sum, top, repeats};
 }
 // clang-format on

@@ -50,6 +50,9 @@ struct Inputs {
   bool shifted = false;          // int8: 128 was added to signed values; otherwise values are unsigned
 };
 
+// Of feed-forward layers; `gelu` is exact (with the error function), `gelu_tanh` its approximation.
+enum class Activation : int32_t { relu, swish, gelu, gelu_tanh, count };
+
 enum class Epilogue { store, relu, add };
 
 // Destination of a product. maxima: with relu, [rows][16]; the largest of the 16 is the maximum of a row over the
@@ -61,6 +64,7 @@ struct Outputs {
   float* maxima = nullptr;
 };
 
+// Layer normalisation; without a bias only by the root of the mean square, without subtracting the mean.
 struct Norm {
   const float* scale = nullptr;
   const float* bias = nullptr;
@@ -80,6 +84,10 @@ struct Cache {
   const char* const* pages = nullptr;
   size_t offset = 0;  // bytes from the start of a page to the layer
   int length = 0;     // positions
+  // Added to the scores of the first query in the first head, from the key at position 0 on; query q's begin q floats
+  // earlier, a head's `bias_stride` floats after those of the head before. Null: nothing is added.
+  const float* biases = nullptr;
+  size_t bias_stride = 0;
 };
 
 struct HeadShape {
@@ -136,8 +144,10 @@ struct Kernels {
   // Element-wise parts of averaging and recurrent layers; units: a multiple of 16.
   // sum += row; stores or adds the mean, share x sum.
   void (*average)(const float* row, float* sum, float share, int units, bool add, float* to);
-  // x * sigmoid(x), and tanh, in place. stride: floats per row.
-  void (*swish)(float* rows, int count, int units, int stride);
+  // An activation in place. gated: rows have 2 x `units` floats, the second half are linear factors. stride, to_stride:
+  // floats per row before and after; the latter is not larger.
+  void (*activate)(Activation, bool gated, float* rows, int count, int units, int stride, int to_stride);
+  // tanh in place.
   void (*tangents)(float* rows, int count, int units, int stride);
   // row += first * sigmoid(first_gate) + second * sigmoid(second_gate).
   void (*add_gated)(const float* first, const float* first_gate, const float* second, const float* second_gate,

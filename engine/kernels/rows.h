@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/kernels.h"
+#include "kernels/root_mean_square.h"
 #include "kernels/vector.h"
 
 namespace nmt {
@@ -100,10 +101,12 @@ void normalise(const float* rows, int count, int units, const Norm& norm, Type t
     const bool stored = type == Type::float32 && to.rows;
     float* const out = normalised ? normalised + (size_t)r * units : stored ? (float*)(to.rows + r * bytes) : scratch;
     float most[kTogether];
+    const float* const from = rows + (size_t)r * units;
     if (together == kTogether)
-      normalised_rows<kTogether>(rows + (size_t)r * units, units, norm, out, most);
+      norm.bias ? normalised_rows<kTogether>(from, units, norm, out, most)
+                : scaled_rows<kTogether>(from, units, norm, out, most);
     else
-      normalised_rows<1>(rows + (size_t)r * units, units, norm, out, most);
+      norm.bias ? normalised_rows<1>(from, units, norm, out, most) : scaled_rows<1>(from, units, norm, out, most);
     for (int i = 0; to.rows && i < together; ++i) {
       const float* const row = out + (size_t)i * units;
       if (type != Type::float32)

@@ -59,6 +59,19 @@ Inputs Transformer::normalised(const Norm& norm, const float* rows, int count, f
   return {to.rows, to.scale, true};
 }
 
+// Normalises rows in place, if there is a norm.
+void Transformer::normalise(const Norm& norm, float* rows, int count, Component component) {
+  if (!norm.scale) return;
+  Timed timed(clock, component);
+  kernels_.normalise(rows, count, model_.units, norm, type_, {}, rows);
+}
+
+// The outputs of the last layer as inputs of a product: normalised, if there is a norm.
+Inputs Transformer::final_inputs(const Norm& norm, const float* rows, int count, float scale, Component component) {
+  if (norm.scale) return normalised(norm, rows, count, scale, component);
+  return quantised(rows, count, model_.units, model_.units, nullptr, scale, component);
+}
+
 // Inputs of a sub-layer: normalised with pre-norm; with post-norm the previous sub-layer did that.
 Inputs Transformer::prepared(const Norm& norm, const float* rows, int count, float scale, Component component) {
   if (model_.pre_norm) return normalised(norm, rows, count, scale, component);
@@ -74,24 +87,23 @@ void Transformer::add(const Linear& weights, const Inputs& inputs, int count, fl
 
 // With post-norm, normalises the rows at the end of a sub-layer.
 void Transformer::finish(const Norm& norm, int count, float* rows, Component component) {
-  if (model_.pre_norm) return;
-  Timed timed(clock, component);
-  kernels_.normalise(rows, count, model_.units, norm, type_, {}, rows);
+  if (!model_.pre_norm) normalise(norm, rows, count, component);
 }
 
 // Hidden rows of a feed-forward layer, converted to inputs of its outer product.
 Inputs Transformer::hidden(const FeedForward& weights, const Inputs& inputs, int count, Component products,
                            Component other) {
-  const int inner = weights.inner.outputs, stride = type_ == Type::float32 ? inner : inner + kSkew;
-  float* const rows = hidden_.get((size_t)count * stride);
-  float* const maxima = weights.swish ? nullptr : maxima_.get((size_t)count * kPanel);
-  multiply(weights.inner, inputs, count, {rows, stride, weights.swish ? Epilogue::store : Epilogue::relu, maxima},
+  const int inner = weights.inner.outputs, units = weights.outer.inputs, skew = type_ == Type::float32 ? 0 : kSkew;
+  const bool in_product = weights.activation == Activation::relu && !weights.gated;  // the product computes it
+  float* const rows = hidden_.get((size_t)count * (inner + skew));
+  float* const maxima = in_product ? maxima_.get((size_t)count * kPanel) : nullptr;
+  multiply(weights.inner, inputs, count, {rows, inner + skew, in_product ? Epilogue::relu : Epilogue::store, maxima},
            products);
-  if (weights.swish) {
+  if (!in_product) {
     Timed timed(clock, other);
-    kernels_.swish(rows, count, inner, stride);
+    kernels_.activate(weights.activation, weights.gated, rows, count, units, inner + skew, units + skew);
   }
-  return quantised(rows, count, inner, stride, maxima, weights.outer.input_scale, other);
+  return quantised(rows, count, units, units + skew, maxima, weights.outer.input_scale, other);
 }
 
 void Transformer::feed_forward(const FeedForward& weights, float* rows, int count, Component products,
@@ -132,9 +144,10 @@ void Transformer::encode_chunk(const std::vector<std::vector<int32_t>>& sentence
       for (int position = 0; position < lengths_[s]; ++position, row += model_.units) {
         const int piece = sentences[s][position];
         kernels_.embed(type_, embeddings.rows + piece * bytes, embeddings.scale ? embeddings.scale[piece] : 1.f,
-                       model_.shape.source_factor, model_.position(position), model_.units, row);
+                       model_.shape.source_factor, model_.position(Side::source, position), model_.units, row);
       }
   }
+  normalise(model_.encoder_embedding_norm, rows, count, Component::encoder_rows);
   for (const EncoderLayer& layer : model_.encoder) {
     encoder_attention(layer, first, last, rows);
     feed_forward(layer.feed_forward, rows, count, Component::encoder_products, Component::encoder_rows);
@@ -167,7 +180,8 @@ void Transformer::encoder_attention(const EncoderLayer& layer, int first, int la
         kernels_.write_positions(encoder_heads_, keys, keys + wide, stride, 0, std::min(kPagePositions, length - p),
                                  encoder_table_.writable(encoder_pages_, p));
       }
-      const Cache cache = {encoder_table_.data(), 0, length};
+      const RelativePositions& relative = model_.encoder_relative;
+      const Cache cache = {encoder_table_.data(), 0, length, relative.of(0), relative.stride()};
       shared_attention(encoder_heads_, row, length, stride, cache, context, wide);
       encoder_table_.clear(encoder_pages_);
       row += (size_t)length * stride;
@@ -191,7 +205,9 @@ void Transformer::shared_attention(const HeadShape& heads, const float* queries,
   float* const scratch = scratch_.get(own * parts);
   const auto attend = [&](int part) {
     const int first = count * part / parts, last = count * (part + 1) / parts;
-    kernels_.attend(heads, queries + (size_t)first * stride, last - first, stride, cache,
+    Cache own_cache = cache;
+    if (cache.biases) own_cache.biases -= first;
+    kernels_.attend(heads, queries + (size_t)first * stride, last - first, stride, own_cache,
                     contexts + (size_t)first * context_stride, context_stride, nullptr, scratch + own * part);
   };
   if (parts == 1) return attend(0);
@@ -206,7 +222,7 @@ void Transformer::cache_source(int first, const float* rows, int count) {
     const int block = std::min(kernels_.block_rows, count - start);
     const float scale = model_.decoder[0].source.memory.input_scale;  // all layers have the same inputs
     const Inputs inputs =
-        prepared(model_.encoder_norm, rows + (size_t)start * model_.units, block, scale, Component::encoder_rows);
+        final_inputs(model_.encoder_norm, rows + (size_t)start * model_.units, block, scale, Component::encoder_rows);
     const int sentence_before = sentence, position_before = position;
     for (size_t l = 0; l < model_.decoder.size(); ++l) {
       float* const mixed = mixed_.get((size_t)block * 2 * wide);
@@ -239,9 +255,10 @@ Inputs Transformer::step(const Step* steps, int count) {
       const float factor = steps[r].position == 0 && shape.start_from_zero ? 0 : shape.target_factor;
       kernels_.embed(type_, embeddings.rows + steps[r].piece * bytes,
                      embeddings.scale ? embeddings.scale[steps[r].piece] : 1.f, factor,
-                     model_.position(steps[r].position), model_.units, rows + (size_t)r * model_.units);
+                     model_.position(Side::target, steps[r].position), model_.units, rows + (size_t)r * model_.units);
     }
   }
+  normalise(model_.decoder_embedding_norm, rows, count, Component::decoder_rows);
   contexts_.get((size_t)count * width(decoder_heads_));
   for (size_t l = 0; l < model_.decoder.size(); ++l) {
     const DecoderLayer& layer = model_.decoder[l];
@@ -251,7 +268,7 @@ Inputs Transformer::step(const Step* steps, int count) {
     project_output(layer.source, count, rows);
     feed_forward(layer.feed_forward, rows, count, Component::decoder_products, Component::decoder_rows);
   }
-  return prepared(model_.decoder_norm, rows, count, model_.output_input_scale, Component::decoder_rows);
+  return final_inputs(model_.decoder_norm, rows, count, model_.output_input_scale, Component::decoder_rows);
 }
 
 // project_queries(): projects rows to queries in mixed_. project_output(): projects contexts_ and adds them to rows.
@@ -288,7 +305,8 @@ void Transformer::self_attention(size_t layer, const Step* steps, int count) {
     const int position = steps[r].position;
     kernels_.write_cache(decoder_heads_, row + wide, row + 2 * wide, position % kPagePositions,
                          table.writable(pages_, position) + offset);
-    const Cache cache = {table.data(), offset, position + 1};
+    const RelativePositions& relative = model_.decoder_relative;
+    const Cache cache = {table.data(), offset, position + 1, relative.of(position), relative.stride()};
     kernels_.attend(decoder_heads_, row, 1, stride, cache, contexts_.data() + (size_t)r * wide, wide, nullptr,
                     scratch(position + 1));
   }

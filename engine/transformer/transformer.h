@@ -26,6 +26,8 @@ class Transformer : public Network {
   Inputs hidden(const FeedForward& weights, const Inputs& inputs, int count, Component products, Component other);
   void cache_source(int first, const float* rows, int count);
   Inputs normalised(const Norm& norm, const float* rows, int count, float scale, Component component);
+  void normalise(const Norm& norm, float* rows, int count, Component component);
+  Inputs final_inputs(const Norm& norm, const float* rows, int count, float scale, Component component);
   Inputs prepared(const Norm& norm, const float* rows, int count, float scale, Component component);
   void add(const Linear& weights, const Inputs& inputs, int count, float* rows, const Norm& norm, Component products,
            Component other);

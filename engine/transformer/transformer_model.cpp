@@ -1,5 +1,6 @@
 #include "transformer/transformer_model.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "transformer/transformer.h"
@@ -8,12 +9,25 @@ namespace nmt {
 
 TransformerModel::TransformerModel(std::unique_ptr<SafeTensors> file) : Model(std::move(file)) {
   read_shape();
+  read_layers();
+  read_pieces();
+  read_positions();
+  if (file_->has_metadata("relative_buckets")) read_relative_positions();
+}
+
+void TransformerModel::read_layers() {
   const int encoder_width = encoder_heads * encoder_head_units, decoder_width = decoder_heads * decoder_head_units;
   const int encoder_layers = count("encoder_layers", 1, 1000), decoder_layers = shape.attention_layers;
+  const Activation activation = read_activation();
+  const bool gated = flag("gated_feed_forward", false);
+  const int encoder_inner = Model::units("feed_forward_units", 4 * kMostUnits);
+  const int decoder_inner = file_->has_metadata("decoder_feed_forward_units")
+                                ? Model::units("decoder_feed_forward_units", 4 * kMostUnits)
+                                : encoder_inner;
   for (int l = 0; l < encoder_layers; ++l) {
     const std::string name = "encoder." + std::to_string(l) + ".";
     encoder.push_back({attention(name + "self", encoder_width, false),
-                       feed_forward(name + "feed_forward", feed_forward_units, swish_)});
+                       feed_forward(name + "feed_forward", encoder_inner, activation, gated)});
   }
   for (int l = 0; l < decoder_layers; ++l) {
     const std::string name = "decoder." + std::to_string(l) + ".";
@@ -25,21 +39,47 @@ TransformerModel::TransformerModel(std::unique_ptr<SafeTensors> file) : Model(st
     else
       layer.recurrence = {linear(name + "self.gates", 2 * units, units), norm(name + "self.norm")};
     layer.source = attention(name + "source", decoder_width, true);
-    layer.feed_forward = feed_forward(name + "feed_forward", feed_forward_units, swish_);
+    layer.feed_forward = feed_forward(name + "feed_forward", decoder_inner, activation, gated);
     decoder.push_back(layer);
   }
-  if (pre_norm) {
+  if (flag("final_norms", pre_norm)) {
     encoder_norm = norm("encoder.norm");
     decoder_norm = norm("decoder.norm");
   }
-  read_pieces();
-  read_positions();
+  if (flag("embedding_norm", false)) {
+    encoder_embedding_norm = norm("encoder.embedding_norm");
+    decoder_embedding_norm = norm("decoder.embedding_norm");
+  }
+}
+
+bool TransformerModel::flag(const char* key, bool otherwise) const {
+  return file_->has_metadata(key) ? file_->flag(key) : otherwise;
+}
+
+// A metadata value that is one of some names; its number, 0 if it is absent.
+int TransformerModel::choice(const char* key, std::initializer_list<const char*> names) const {
+  if (!file_->has_metadata(key)) return 0;
+  int number = 0;
+  for (const char* const name : names) {
+    if (file_->metadata(key) == name) return number;
+    ++number;
+  }
+  file_->fail("its " + std::string(key) + " '" + file_->metadata(key) + "' is unknown to this version of the engine");
+}
+
+Activation TransformerModel::read_activation() const {
+  if (!file_->has_metadata("activation")) return flag("swish", false) ? Activation::swish : Activation::relu;
+  return (Activation)choice("activation", {"relu", "swish", "gelu", "gelu_tanh"});
+}
+
+Norm TransformerModel::norm(const std::string& name) const {
+  if (!root_mean_square_) return Model::norm(name, units, epsilon_);
+  return {file_->floats(name + ".scale", {(size_t)units}), nullptr, epsilon_};
 }
 
 void TransformerModel::read_shape() {
   units = Model::units("units");
   shape.source_units = shape.target_units = shape.output_units = units;
-  feed_forward_units = Model::units("feed_forward_units", 4 * kMostUnits);
   encoder_heads = count("encoder_heads", 1, kMostUnits);
   decoder_heads = count("decoder_heads", 1, kMostUnits);
   encoder_head_units = count("encoder_head_units", 1, kMostUnits);
@@ -53,14 +93,8 @@ void TransformerModel::read_shape() {
   pre_norm = file_->flag("pre_norm");
   epsilon_ = (float)file_->real("epsilon");
   if (!(epsilon_ >= 0)) file_->fail("its epsilon is negative");
-  swish_ = file_->has_metadata("swish") && file_->flag("swish");
-  const std::string kind = file_->has_metadata("decoder") ? file_->metadata("decoder") : "self-attention";
-  if (kind == "averaging")
-    history = History::averaging;
-  else if (kind == "ssru")
-    history = History::simple_recurrence;
-  else if (kind != "self-attention")
-    file_->fail("its decoder '" + kind + "' is unknown to this version of the engine");
+  root_mean_square_ = choice("norm", {"layer", "rms"});
+  history = (History)choice("decoder", {"self-attention", "averaging", "ssru"});
 }
 
 Attention TransformerModel::attention(const std::string& name, int width, bool of_source) {
@@ -72,16 +106,17 @@ Attention TransformerModel::attention(const std::string& name, int width, bool o
   return result;
 }
 
-FeedForward TransformerModel::feed_forward(const std::string& name, int inner_units, bool swish) {
-  return {linear(name + ".inner", inner_units, units), linear(name + ".outer", units, inner_units),
-          norm(name + ".norm"), swish};
+FeedForward TransformerModel::feed_forward(const std::string& name, int inner_units, Activation activation,
+                                           bool gated) {
+  return {linear(name + ".inner", gated ? 2 * inner_units : inner_units, units),
+          linear(name + ".outer", units, inner_units), norm(name + ".norm"), activation, gated};
 }
 
 Averaging TransformerModel::averaging(const std::string& name) {
   Averaging result;
   if (file_->has_metadata("averaging_units"))
-    result.feed_forward =
-        feed_forward(name, Model::units("averaging_units", 4 * kMostUnits), file_->flag("averaging_swish"));
+    result.feed_forward = feed_forward(name, Model::units("averaging_units", 4 * kMostUnits),
+                                       file_->flag("averaging_swish") ? Activation::swish : Activation::relu, false);
   else
     result.feed_forward.norm = norm(name + ".norm");
   if (file_->flag("gated")) {
@@ -94,16 +129,41 @@ Averaging TransformerModel::averaging(const std::string& name) {
 std::unique_ptr<Network> TransformerModel::network() const { return std::make_unique<Transformer>(*this); }
 
 void TransformerModel::read_positions() {
-  const size_t width = (size_t)units;
-  if (file_->has("positions")) {
-    const Tensor& stored = file_->tensor("positions");
-    if (stored.shape.empty() || stored.shape[0] < 1 || stored.shape[0] > 1 << 20) file_->fail("it has no positions");
-    position_count = (int)stored.shape[0];
-    positions_ = file_->floats("positions", {stored.shape[0], width});
-    return;
+  position_count = 1 << 20;
+  if (file_->has_metadata("positions")) {
+    if (file_->metadata("positions") != "none") file_->fail("its positions are neither stored nor 'none'");
+    zeros_.assign((size_t)units, 0.f);
+    position_count = kBlocks * kSinusoids;
+  } else if (file_->has("positions")) {
+    positions_[0] = positions_[1] = stored_positions("positions");
+  } else if (file_->has("encoder.positions") || file_->has("decoder.positions")) {
+    positions_[0] = stored_positions("encoder.positions");
+    positions_[1] = stored_positions("decoder.positions");
+  } else {
+    position_count = kBlocks * kSinusoids;
+    sinusoids_.get((size_t)position_count * units);
   }
-  position_count = kBlocks * kSinusoids;
-  sinusoids_.get((size_t)position_count * width);
+}
+
+// Learned or computed positions, [number][units]; the side that has fewer limits the model.
+const float* TransformerModel::stored_positions(const std::string& name) {
+  const Tensor& stored = file_->tensor(name);
+  if (stored.shape.empty() || stored.shape[0] < 1 || stored.shape[0] > 1 << 20) file_->fail("it has no positions");
+  position_count = std::min(position_count, (int)stored.shape[0]);
+  return file_->floats(name, {stored.shape[0], (size_t)units});
+}
+
+void TransformerModel::read_relative_positions() {
+  const int buckets = count("relative_buckets", 4, 1 << 16), far = count("relative_distance", buckets / 2 + 1, 1 << 20);
+  if (buckets % 2) file_->fail("its relative positions have an odd number of buckets");
+  if (history != History::self_attention) file_->fail("relative positions need a decoder with self-attention");
+  position_count = std::min(position_count, kBlocks * kSinusoids);
+  const auto set = [&](RelativePositions& relative, const char* name, int heads, bool both_directions) {
+    const float* const biases = file_->floats(name, {(size_t)heads, (size_t)buckets});
+    relative.set(biases, heads, buckets, far, position_count, both_directions);
+  };
+  set(encoder_relative, "encoder.relative", encoder_heads, true);
+  set(decoder_relative, "decoder.relative", decoder_heads, false);
 }
 
 // Sines, then cosines, of positions from 1; wave lengths grow to 10,000 x 2 pi in units / 2 - 1 steps (OpenNMT-tf).

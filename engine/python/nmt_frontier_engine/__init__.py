@@ -127,6 +127,7 @@ _FAIL = {
     "score": _SEARCH,
     "product": [_INT, _INT, _INT, _BYTES, _FLOATS, _INTS, _FLOATS, _INT, _BYTES, _FLOATS, _INT, _INT, _FLOATS, _INT],
     "quantise": [_INT, _INT, _INT, _FLOATS, _BYTES, _FLOATS, _INT, _FLOAT],
+    "activate": [_INT, _INT, _INT, _INT, _FLOATS],
     "cell": [_INT, _INT, _FLOATS, _FLOATS, _FLOATS],
 }
 

@@ -7,6 +7,7 @@ import numpy as np
 from nmt_frontier_engine import _BYTES, _FLOATS, _INTS, TILES, _call
 
 TYPES = {"float32": 0, "int16": 1, "int8": 2}
+ACTIVATIONS = ("relu", "swish", "gelu", "gelu_tanh")
 ALIGNMENT = 64
 
 
@@ -52,6 +53,14 @@ def product(
           len(rows), rows.ctypes.data_as(_BYTES), scale.ctypes.data_as(_FLOATS), int(shifted), TILES.index(tile),
           to.ctypes.data_as(_FLOATS), repeat)  # fmt: skip
     return to
+
+
+def activate(name: str, rows: np.ndarray, gated: bool = False) -> np.ndarray:
+    """One of ACTIVATIONS of rows, float32 [rows, units]; gated: the second half of each row are linear factors."""
+    rows = np.array(rows, np.float32)
+    units = rows.shape[1] // (2 if gated else 1)
+    _call("nmt_activate", ACTIVATIONS.index(name), int(gated), len(rows), units, rows.ctypes.data_as(_FLOATS))
+    return rows.ravel()[: len(rows) * units].reshape(len(rows), units)
 
 
 def lstm(inputs: np.ndarray, states: np.ndarray, output: np.ndarray, cell: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
