@@ -1,5 +1,6 @@
 #include "command/model_folder.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -50,7 +51,7 @@ void ModelFolder::read_description(const std::string& path) {
 void ModelFolder::read_vocabulary(const std::string& path) {
   const std::string text = contents(path);
   std::string unknown;
-  std::vector<std::string> source;
+  std::vector<std::string> source, forced;
   Json json(text, path + ":");
   json.object([&](const std::string& key) {
     if (key == "source")
@@ -63,6 +64,8 @@ void ModelFolder::read_vocabulary(const std::string& path) {
       prefix_ = json.strings();
     else if (key == "suffix")
       suffix_ = json.strings();
+    else if (key == "target_prefix")
+      forced = json.strings();
     else
       json.skip();
   });
@@ -70,6 +73,12 @@ void ModelFolder::read_vocabulary(const std::string& path) {
   if (target_.empty()) target_ = source;
   if (!source_.count(unknown)) throw Error(path + ": it lacks the piece '" + unknown + "' for what is unknown");
   unknown_ = source_[unknown];
+  for (const std::string& piece : forced) {
+    const auto found = std::find(target_.begin(), target_.end(), piece);
+    if (found == target_.end())
+      throw Error(path + ": '" + piece + "', which translations begin with, is no target piece");
+    target_prefix_.push_back((int32_t)(found - target_.begin()));
+  }
 }
 
 size_t ModelFolder::longest_input() const {

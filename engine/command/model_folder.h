@@ -24,7 +24,9 @@ class ModelFolder {
   std::vector<std::string> pieces(const std::string& line) const;
   // The ids of a source sentence, with the model's prefix and suffix.
   std::vector<int32_t> numbers(const std::vector<std::string>& pieces) const;
-  // Detokenizes a translation.
+  // The pieces that each translation begins with, which are no part of its text.
+  const std::vector<int32_t>& target_prefix() const { return target_prefix_; }
+  // Detokenizes a translation without its prefix.
   std::string text(const int32_t* numbers, int count) const;
 
   nmt_model* model() const { return model_.get(); }
@@ -45,6 +47,7 @@ class ModelFolder {
   std::vector<std::string> target_;
   std::unordered_map<std::string, int32_t> source_;
   std::vector<std::string> prefix_, suffix_;
+  std::vector<int32_t> target_prefix_;
   int32_t unknown_ = 0;
   sentencepiece::SentencePieceProcessor tokenizer_;
   std::unique_ptr<nmt_model, Close> model_;

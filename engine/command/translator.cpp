@@ -74,12 +74,15 @@ std::string Translator::translate(const std::vector<std::string>& lines) {
 
 void Translator::decode(const std::vector<size_t>& places, const std::vector<std::vector<int32_t>>& sources,
                         std::vector<std::string>& outputs) {
-  std::vector<int32_t> lengths, all;
+  const std::vector<int32_t>& forced = model_.target_prefix();
+  const std::vector<int32_t> prefix_lengths(places.size(), (int32_t)forced.size());
+  std::vector<int32_t> lengths, all, prefixes;
   for (size_t place : places) {
     lengths.push_back((int32_t)sources[place].size());
     all.insert(all.end(), sources[place].begin(), sources[place].end());
+    prefixes.insert(prefixes.end(), forced.begin(), forced.end());
   }
-  const nmt_batch batch = {(int32_t)places.size(), lengths.data(), all.data(), nullptr, nullptr};
+  const nmt_batch batch = {(int32_t)places.size(), lengths.data(), all.data(), prefix_lengths.data(), prefixes.data()};
   nmt_options options = {};
   options.beam_size = options.n_best = 1;
   options.length_penalty = 1;
@@ -92,7 +95,8 @@ void Translator::decode(const std::vector<size_t>& places, const std::vector<std
   const int32_t* pieces = results.pieces;
   for (size_t s = 0; s < places.size(); ++s) {
     size_t replaced = 0;
-    outputs[places[s]] = encoded(sentence(decoded(model_.text(pieces, results.lengths[s]), replaced)));
+    const int32_t count = results.lengths[s] - (int32_t)forced.size();
+    outputs[places[s]] = encoded(sentence(decoded(model_.text(pieces + forced.size(), count), replaced)));
     pieces += results.lengths[s];
   }
 }
