@@ -8,7 +8,7 @@ import numpy as np
 from export.float_model import FloatModel
 from formats.native_model import Vocabulary
 
-UNITS, HEADS, PIECES, POSITIONS, LAYERS, EPSILON = 32, 2, 44, 80, 2, 1e-6
+UNITS, HEADS, PIECES, POSITIONS, LAYERS, EPSILON = 32, 2, 44, 640, 2, 1e-6
 BUCKETS, FAR = 8, 20  # of relative positions
 START, END = 1, 2
 PLAIN = {

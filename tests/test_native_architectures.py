@@ -18,6 +18,7 @@ SOURCES, TARGETS = (
     [RANDOM.integers(3, PIECES, size).tolist() for size in sizes]
     for sizes in ((1, 5, 16, 17, 70), (17, 1, 0, 33, 4))
 )  # fmt: skip
+LONG = RANDOM.integers(3, PIECES, 613).tolist()  # attention is computed in blocks
 PREFIXES = [target[:2] for target in TARGETS]  # of 0 to 2 pieces
 OPTIONS = {
     "activation": st.sampled_from([*ACTIVATIONS]), "norm": st.sampled_from(["layer", "rms"]),
@@ -81,11 +82,26 @@ def test_a_sentence_is_translated_the_same_alone_and_with_threads(options, kind,
             assert len(hypotheses) == beam and all(pieces[: len(prefix)] == prefix for pieces, _ in hypotheses)
 
 
+def test_long_sources_are_computed_in_blocks(tmp_path):
+    """Threads divide the queries at other places, so that other ones are left over behind the blocks."""
+    made = model(**T5)
+    one, three = (opened(made, "float32", tmp_path / str(threads), threads) for threads in (1, 3))
+    (found,) = one.score([LONG], [TARGETS[0]])
+    np.testing.assert_allclose(found, Plain(made).log_probabilities(LONG, TARGETS[0]), rtol=1e-4)
+    longest = (LONG * 7)[:4096]
+    assert outputs(one, [longest], longest=5) == outputs(three, [longest], longest=5)
+    with pytest.raises(engine.EngineError, match="a sentence has 4097 pieces, the engine takes 4096"):
+        outputs(one, [[*longest, 3]])
+
+
 def translated(folder):
     """What an instruction set computes for the models in a folder, as text."""
     paths = sorted(Path(folder).rglob(native_model.NAME))
     workers = [engine.Worker(engine.Model(path)) for path in paths]
-    return [str((outputs(one, SOURCES, beam_size=4), [*map(bytes, one.score(SOURCES, TARGETS))])) for one in workers]
+    return [
+        str((outputs(one, [*SOURCES, LONG], beam_size=4), [*map(bytes, one.score(SOURCES, TARGETS))]))
+        for one in workers
+    ]
 
 
 @pytest.mark.skipif(len(engine.available_sets()) < 3, reason="this CPU has no two sets with fused multiply-add")

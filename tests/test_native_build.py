@@ -11,6 +11,7 @@ from pathlib import Path
 
 import fully_connected
 import numpy as np
+import plain_transformer
 import pytest
 import recurrent
 from native import KINDS, called, engine, engine_options, folders, kernels, outputs, sentences, worker
@@ -79,6 +80,7 @@ def emulated(tmp_path_factory):
 
 def check(root, package, folder):
     """Decode in every way, and read damaged files."""
+    from test_native_architectures import COMMON, LONG, SOURCES, TARGETS, opened
     from test_native_files import fuzz
     from test_native_kernels import LIMITS, cases, product
 
@@ -113,6 +115,12 @@ def check(root, package, folder):
                 for options in ({}, computed):
                     outputs(one, batch, beam_size=beam, longest=20, **options)
             one.score(batch, prefixes)
+    for kind in KINDS:
+        for name, options in COMMON.items():
+            for threads in (1, 3):
+                one = opened(plain_transformer.model(**options), kind, folder / f"{name} {threads}", threads)
+                outputs(one, [*SOURCES, LONG], [*TARGETS, []], beam_size=4, longest=20)
+                one.score([*SOURCES, LONG], [*TARGETS, []])
     for kind in LIMITS:
         for _, tensors, rows, scales, exact in cases(kind, 48, 80):
             for count in range(1, len(rows) + 1):

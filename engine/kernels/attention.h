@@ -230,6 +230,14 @@ void attended(const HeadShape& heads, const Score& score, int first_query, const
   }
 }
 
+}  // namespace
+}  // namespace nmt
+
+#include "kernels/long_attention.h"
+
+namespace nmt {
+namespace {
+
 template <class Element, class Score>
 void attended_all(const HeadShape& heads, const Score& score, const float* queries, int count, int stride,
                   const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
@@ -242,6 +250,10 @@ void attended_all(const HeadShape& heads, const Score& score, const float* queri
                                   contexts + (size_t)q * context_stride, context_stride,
                                   weights ? weights + q * row_weights : nullptr, scratch);
   };
+  constexpr int kMost = kParts == 1 ? 4 : 2;
+  if (cache.length >= kLong && !weights)
+    q = attended_in_blocks<Element, kMost>(heads, score, queries, count, stride, cache, contexts, context_stride,
+                                           scratch);
   if constexpr (kParts == 1) some(std::integral_constant<int, 4>());  // AVX512 has registers for them
   some(std::integral_constant<int, 2>());
   some(std::integral_constant<int, 1>());
