@@ -224,7 +224,8 @@ class Worker:
     def translate(
         self, sources: Sequence[Pieces], options: Options, prefixes: Sequence[Pieces] | None = None
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each sentence, best first. prefixes: how each translation must start.
+        """The hypotheses of each sentence, best first. prefixes: how translations must start; they count in lengths,
+        not in log probabilities.
 
         Raises EngineError for invalid options or pieces, and after a call of ``stop``.
         """
