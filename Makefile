@@ -107,6 +107,8 @@ lock:
 	$(UV_COMPILE) --override requirements.override requirements.in -o requirements.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-marian.in -o requirements-marian.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-parquet.in -o requirements-parquet.lock
+	$(UV_COMPILE) --constraints requirements.lock requirements-tokenizers.in -o requirements-tokenizers.lock
+	$(UV_COMPILE) --constraints requirements.lock requirements-huggingface.in -o requirements-huggingface.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-zig.in -o requirements-zig.lock
 	$(UV_COMPILE) --constraints requirements.lock --override requirements.override requirements-gpu.in -o requirements-gpu.lock
 	$(UV_COMPILE) requirements-command.in -o requirements-command.lock

@@ -16,6 +16,7 @@ from decode.engines.interface import Device
 from decode.pipeline import GPU, MANY_CORES, LongLines, Pipeline
 from formats import records, switches
 from formats.decoding import MAXIMUM_INPUT, ONE_CORE
+from formats.native_model import NO_TEXT
 from formats.tokenizers import of_folder
 
 BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings on which the content of batches depends
@@ -27,6 +28,13 @@ class Tokenizer:
     def __init__(self, folder: Path):
         tokenizer = of_folder(folder)
         self.encode, self._decode = tokenizer.encode, tokenizer.decode
+
+    def prefix(self, given: str | None) -> tuple[str, ...] | None:
+        """The pieces of a prefix: its words if they are pieces of languages or of the like, else text."""
+        if given is None:
+            return None
+        words = tuple(given.split())
+        return words if all(map(NO_TEXT.fullmatch, words)) else tuple(self.encode(given))
 
     def decode(self, pieces: list[str]) -> str:
         """The text on one line, normalised like a record's."""
@@ -41,8 +49,9 @@ class Translator(Pipeline):
     vocabulary_map: use the folder's map if it has one. workers: batches decoded at a time; default: one per core, or
     one on a GPU. batch_tokens: default: ``best_batch``. threads: per worker. long_lines: cut lines of more than
     ``longest_input`` pieces, or split them into parts that are translated one by one. checksums: check all files first.
-    without: names of formats.switches that are off. batch_sentences: see Pipeline. search: further fields of
-    decode.engines.Search.
+    without: names of formats.switches that are off. batch_sentences: see Pipeline. source_prefix, target_prefix: pieces
+    with spaces between them, instead of the model's prefixes; the first may be text instead, as T5's models have it.
+    search: further fields of decode.engines.Search.
     Raises UserError for a folder that cannot be decoded.
     """
 
@@ -59,12 +68,15 @@ class Translator(Pipeline):
         batch_sentences: int | None = None,
         device: Device = "cpu",
         checksums: bool = True,
+        source_prefix: str | None = None,
+        target_prefix: str | None = None,
         **search: Any,
     ):
         folder = Path(folder)
         workers = workers or (max(len(machine.cores()) // threads, 1) if device == "cpu" else 1)
         batch_tokens = batch_tokens or best_batch(folder, beam_size, workers, device)
         self.description = engines.describe(folder)
+        tokenizer = Tokenizer(folder)
         self.search = Search(
             beam_size=beam_size,
             vocabulary_map=vocabulary_map and self.description.vocabulary_map,
@@ -72,12 +84,14 @@ class Translator(Pipeline):
             threads=threads,
             device=device,
             without=switches.off(without),
+            source_prefix=tokenizer.prefix(source_prefix),
+            target_prefix=None if target_prefix is None else tuple(target_prefix.split()),
             **search,
         )
         self.engine = engines.load(folder, self.search, checksums)
         batching: dict[str, Any] = {"batch_sentences": batch_sentences, "longest_input": self.engine.longest_input}
         batching |= {name: name not in without for name in switches.of_pipeline()}
-        super().__init__(Tokenizer(folder), self.engine.translate, batch_tokens, workers, long_lines, **batching)
+        super().__init__(tokenizer, self.engine.translate, batch_tokens, workers, long_lines, **batching)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -120,6 +134,8 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that decode with one model folder; ``loaded`` takes them."""
     parser.add_argument("--model", type=there, required=True, help="model folder")
     parser.add_argument("--beam-size", type=positive, default=1, help="1 is greedy search")
+    parser.add_argument("--source-prefix", metavar="PIECES", help="or text before every source, for the model's own")
+    parser.add_argument("--target-prefix", metavar="PIECES", help="what translations begin with, no text")
     parser.add_argument("--no-vocabulary-map", dest="vocabulary_map", action="store_false")
     parser.add_argument("--workers", type=positive, help="batches decoded at a time, a thread each (default: cores)")
     parser.add_argument(
@@ -153,6 +169,7 @@ def loaded(args: argparse.Namespace) -> Translator:
         if not (variable := engines.of(args.model).isa_variable):
             raise UserError(f"{args.model}: {engines.of(args.model).label} has no --isa; leave it out")
         os.environ[variable] = args.isa  # engines read it when they load their first model
-    names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "long_lines", "device", "checksums", "threads")
+    names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "long_lines", "device", "checksums", "threads",
+             "source_prefix", "target_prefix")  # fmt: skip
     chosen = {name: getattr(args, name) for name in (*names, *switches.numbers(), "without")}
     return Translator(args.model, **chosen)

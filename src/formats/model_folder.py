@@ -51,6 +51,7 @@ class Description(Struct, kw_only=True, omit_defaults=True):
     source: str | None = None  # language
     target: str | None = None  # language
     max_decoding_length: int | None = None  # pieces at which a translation is cut off
+    languages: dict[str, str] | None = None  # pieces of a multilingual model by the codes of their languages
     shape: str | None = None
     parameters: int | None = None
     quantization: str  # type of the weights

@@ -9,6 +9,7 @@ target pieces of each entry; ``slots`` [a power of two]: an entry or -1, by the 
 ``always``: the target pieces of every sentence. Pieces are numbers in the model's vocabularies.
 """
 
+import re
 from array import array
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -175,18 +176,32 @@ def write(path: Path, tensors: Mapping[str, Array], metadata: Mapping[str, objec
     safetensors.write(path, tensors, {"format": FORMAT, **text})
 
 
+NO_TEXT = re.compile(r"<\S+>|>>\S+<<|__\w+__|[a-z]{2,3}_[A-Z][A-Za-z]+")  # pieces like <2de>, __de__ and deu_Latn
+
+
 class Vocabulary:
     """The pieces of a model by number, and those before and after a source sentence (prefix, suffix).
 
     source and target: the pieces of each side, the same list if the vocabulary is joint. unknown: replaces pieces that
-    are not in ``source``.
+    are not in ``source``. target_prefix: every translation begins with it. hidden: target pieces that are no text.
+    languages: pieces by code, of a model whose prefixes are the languages of both sides; only in memory, folders have
+    them in their description.
     """
 
     def __init__(
-        self, source: list[str], target: list[str], unknown: str, prefix: Sequence[str] = (), suffix: Sequence[str] = ()
+        self,
+        source: list[str],
+        target: list[str],
+        unknown: str,
+        prefix: Sequence[str] = (),
+        suffix: Sequence[str] = (),
+        target_prefix: Sequence[str] = (),
+        languages: Mapping[str, str] | None = None,
+        hidden: Sequence[str] = (),
     ):
         self.source, self.target, self.unknown = source, target, unknown
-        self.prefix, self.suffix = [*prefix], [*suffix]
+        self.prefix, self.suffix, self.target_prefix = [*prefix], [*suffix], [*target_prefix]
+        self.languages, self.hidden = dict(languages or {}), [*hidden]
 
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
@@ -195,6 +210,7 @@ class Vocabulary:
         try:
             stored = read_json(path)
             frame = {name: stored[name] for name in ("unknown", "prefix", "suffix")}
+            frame |= {name: stored.get(name, []) for name in ("target_prefix", "hidden")}
             return cls(stored["source"], stored.get("target", stored["source"]), **frame)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(f"{path}: missing or damaged ({error}); export the model again") from None
@@ -209,10 +225,23 @@ class Vocabulary:
         if self.unknown not in self.source_numbers:
             raise UserError(f"{path}: {self.unknown} is none of its pieces; export the model again")
 
+    def reframe(self, origin: Path, frame: Mapping[str, Sequence[str]]) -> None:
+        """Replace ``prefix``, ``suffix`` and ``target_prefix``, by name. origin: for messages.
+
+        Raises UserError for a piece that the model does not have, unless it is text of a source.
+        """
+        for name, pieces in frame.items():
+            begins = name == "target_prefix"
+            numbers = self.target_numbers if begins else self.source_numbers
+            if missing := [piece for piece in pieces if piece not in numbers and (begins or NO_TEXT.fullmatch(piece))]:
+                raise UserError(f"{origin}: a prefix has {missing[0]}, which is no piece of the model")
+            setattr(self, name, [*pieces])
+
     def write(self, folder: Path) -> None:
         stored = {"source": self.source, "unknown": self.unknown, "prefix": self.prefix, "suffix": self.suffix}
         if self.target != self.source:
             stored["target"] = self.target
+        stored |= {name: found for name in ("target_prefix", "hidden") if (found := getattr(self, name))}
         write_json(folder / VOCABULARY, stored)
 
     @cached_property
@@ -225,14 +254,24 @@ class Vocabulary:
             return self.source_numbers
         return {piece: number for number, piece in enumerate(self.target)}
 
-    def numbers(self, sentence: Sequence[str]) -> list[int]:
-        """A source sentence in pieces as numbers, with prefix and suffix."""
+    def numbers(self, sentence: Sequence[str], prefix: Sequence[str] | None = None) -> list[int]:
+        """A source sentence in pieces as numbers, with prefix, another one if it is given, and suffix."""
         numbers = self.source_numbers
         unknown = numbers[self.unknown]
-        return [numbers.get(piece, unknown) for piece in (*self.prefix, *sentence, *self.suffix)]
+        before = self.prefix if prefix is None else prefix
+        return [numbers.get(piece, unknown) for piece in (*before, *sentence, *self.suffix)]
 
     def pieces(self, numbers: Sequence[int]) -> list[str]:
         return [self.target[number] for number in numbers]
+
+    def text(self, numbers: Sequence[int]) -> list[str]:
+        """The pieces of a translation that are text."""
+        hidden = self._hidden_numbers
+        return [self.target[number] for number in numbers if number not in hidden]
+
+    @cached_property
+    def _hidden_numbers(self) -> set[int]:
+        return {self.target_numbers[piece] for piece in self.hidden}
 
 
 def read_map(path: Path, vocabulary: Vocabulary, sources: Sequence[Sequence[str]]) -> VocabularyMap:

@@ -1,11 +1,13 @@
-"""How a model folder splits text into pieces: by SentencePiece, by BPE over the Moses tokenizer, or at spaces.
+"""How a model folder splits text into pieces: by SentencePiece, by BPE of words or of bytes, or at spaces.
 
-The files in the folder decide: one SentencePiece model for both sides, one for each side, or the codes of BPE. A model
-without any translates lines of pieces with spaces between them.
+The files in the folder decide: one SentencePiece model for both sides, one for each side, the codes of BPE over the
+words of the Moses tokenizer, or a tokenizer of Hugging Face. A model without any translates lines of pieces with spaces
+between them. A line for a multilingual model may begin with languages: ``>>deu_Latn<<`` the target, or two the source
+and the target.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Protocol, TextIO
@@ -19,11 +21,15 @@ from formats.sentence import split_pieces
 SHARED = model_folder.TOKENIZER
 SIDES = ("source.sentencepiece.model", "target.sentencepiece.model")
 CODES = "bpe.codes"
+JSON, NUMBERS, MERGES = "tokenizer.json", "vocab.json", "merges.txt"  # of Hugging Face: one file, or two
 FILES: Mapping[str, str] = {
     SHARED: "splits both languages into the pieces of the joint vocabulary",
     SIDES[0]: "splits the source language into pieces",
     SIDES[1]: "joins the pieces of the target language",
     CODES: "merges of BPE, which splits the words of the Moses tokenizer",
+    JSON: "tokenizer of Hugging Face",
+    NUMBERS: "pieces of byte-level BPE",
+    MERGES: "merges of byte-level BPE",
 }
 PLAIN = "spaces"  # the field `tokenizer` of model.json where no file splits text
 LANGUAGE = re.compile(r">>\S+?<< ?")  # at the start of a source: the piece by which OPUS-MT's models know the target
@@ -93,6 +99,58 @@ class MosesBPE:
         return text
 
 
+class HuggingFace:
+    """A tokenizer of Hugging Face's library, without the pieces that it puts around a sentence.
+
+    Raises UserError if the library is not installed, and for a missing or damaged file.
+    """
+
+    def __init__(self, folder: Path):
+        try:  # inside: few models need it
+            from tokenizers import ByteLevelBPETokenizer, Tokenizer
+        except ImportError as error:
+            remedy = "pip install --require-hashes -r requirements-tokenizers.lock"
+            raise UserError(f"{folder}: splits text by Hugging Face's tokenizers ({error}); `{remedy}`") from None
+        try:
+            if (folder / JSON).exists():
+                self._tokenizer = Tokenizer.from_file(str(folder / JSON))
+            else:
+                self._tokenizer = ByteLevelBPETokenizer.from_file(str(folder / NUMBERS), str(folder / MERGES))
+        except Exception as error:  # the library raises no other class
+            raise UserError(f"{folder}: {JSON}, or {NUMBERS} and {MERGES}, missing or damaged ({error})") from None
+        # Text must not be cut or padded, as some files of this kind say.
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def encode(self, line: str) -> list[str]:
+        found: list[str] = self._tokenizer.encode(line, add_special_tokens=False).tokens
+        return found
+
+    def decode(self, pieces: list[str]) -> str:
+        decoder = self._tokenizer.decoder
+        text: str = decoder.decode(pieces) if decoder else "".join(pieces)
+        return text
+
+
+def mark(code: str) -> str:
+    """How a line asks for a language: >>de<<, but <2de> for MADLAD-400, whose codes are pieces."""
+    return code if code.startswith("<") else f">>{code}<<"
+
+
+class Multilingual:
+    """Text that may begin with languages; codes: those of the model. Others are text."""
+
+    def __init__(self, tokenizer: Tokenizer, codes: Collection[str]):
+        self._tokenizer, self.decode = tokenizer, tokenizer.decode
+        any_of = f"(?:{'|'.join(re.escape(mark(code)) for code in codes)})"
+        self._marks = re.compile(rf"({any_of}) ?({any_of})? ?")
+
+    def encode(self, line: str) -> list[str]:
+        match = self._marks.match(line)
+        text = line[match.end() :] if match else line
+        return [*filter(None, match.groups() if match else ()), *self._tokenizer.encode(text)]
+
+
 class Spaces:
     """Lines are pieces with spaces between them."""
 
@@ -105,16 +163,23 @@ class Spaces:
 
 def of_folder(folder: Path, description: Description | None = None) -> Tokenizer:
     """The tokenizer of a model folder. Raises UserError for a missing or damaged file."""
+    if description is None and (folder / model_folder.DESCRIPTION).exists():
+        description = model_folder.describe(folder)
+    tokenizer = _of_files(folder, description)
+    return Multilingual(tokenizer, description.languages) if description and description.languages else tokenizer
+
+
+def _of_files(folder: Path, description: Description | None) -> Tokenizer:
     if any((folder / name).exists() for name in SIDES):
         return SentencePieces(folder)
     if (folder / CODES).exists():
-        description = description or model_folder.describe(folder)
-        languages = description.source or "en", description.target or "en"
-        return MosesBPE(folder / CODES, *languages, argos=True)
-    if (folder / SHARED).exists() or not (folder / model_folder.DESCRIPTION).exists():
+        described = description or model_folder.describe(folder)
+        return MosesBPE(folder / CODES, described.source or "en", described.target or "en", argos=True)
+    if any((folder / name).exists() for name in (JSON, NUMBERS, MERGES)):
+        return HuggingFace(folder)
+    if (folder / SHARED).exists() or not description or description.tokenizer != PLAIN:
         return SharedSentencePiece(folder)
-    description = description or model_folder.describe(folder)
-    return Spaces() if description.tokenizer == PLAIN else SharedSentencePiece(folder)
+    return Spaces()
 
 
 def merges(path: Path) -> TextIO:

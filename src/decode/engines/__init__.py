@@ -92,6 +92,8 @@ def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
         raise UserError(f"{folder}: {engine.label} has no {names}; leave it out")
     if "remove_finished" in search.without and search.beam_size > 1:
         raise UserError(f"{folder}: only greedy search keeps finished sentences; leave out --no-remove-finished")
+    if (search.source_prefix or search.target_prefix) and not engine.prefixes:
+        raise UserError(f"{folder}: {engine.label} has no --source-prefix and no --target-prefix; leave them out")
     if checksums:
         model_folder.check(folder, description)
     return engine(folder, description, search)

@@ -28,6 +28,7 @@ class CTranslate2(Engine):
     devices = ("cpu", "cuda")
     weights = "model.bin"
     map_file = "vmap.txt"
+    prefixes = True
     isa_variable = cpu.ISA
     files: ClassVar = {
         "model.bin": "weights, as the engine reads them",
@@ -98,6 +99,7 @@ class CTranslate2(Engine):
             self.isa = os.environ.get(cpu.ISA)
             self.library = cpu.described()
             self.int8_saturates = self.effective_compute_type.startswith("int8") and cpu.int8_saturates()
+        self._prefixes = [[*(pieces or ())] for pieces in (search.source_prefix, search.target_prefix)]
         self._options = {
             "beam_size": search.beam_size,
             "use_vmap": search.vocabulary_map,
@@ -109,4 +111,7 @@ class CTranslate2(Engine):
         }
 
     def decode(self, batch: Batch) -> Batch:
-        return [result.hypotheses[0] for result in self._translator.translate_batch(batch, **self._options)]
+        before, begin = self._prefixes
+        sources, begins = [[*before, *sentence] for sentence in batch], [begin] * len(batch) if begin else None
+        results = self._translator.translate_batch(sources, begins, **self._options)
+        return [result.hypotheses[0][len(begin) :] for result in results]

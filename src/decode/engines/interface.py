@@ -27,7 +27,8 @@ FAILURES = (RuntimeError, ValueError, IndexError, OverflowError, MemoryError)
 class Search:
     """Options of decoding. The caller cuts batches; an engine decodes each of them as it is.
 
-    without: names of formats.switches that are off, mostly optimisations of the native engine.
+    without: names of formats.switches that are off, mostly optimisations of the native engine. source_prefix,
+    target_prefix: pieces before every source, and those that every translation begins with, instead of the model's own.
 
     All engines score a finished hypothesis by log probability / length^``length_penalty``; the length includes the end
     token. OpenNMT-tf's formula, ((5 + length) / 6)^penalty (Wu et al. 2016), is not used, so that equal weights give
@@ -42,6 +43,8 @@ class Search:
     device: Device = "cpu"
     blocked_ngram: int = 0  # repeat no n-gram of this size; 0: off
     without: frozenset[str] = frozenset()
+    source_prefix: tuple[str, ...] | None = None
+    target_prefix: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         switches.off(self.without)
@@ -62,6 +65,7 @@ class Engine(ABC):
     weights: ClassVar[str]  # the file by which a folder with weights is recognised
     files: ClassVar[Mapping[str, str]]  # of a model folder: name to purpose, for the folder's README
     map_file: ClassVar[str | None] = None  # the vocabulary map in a model folder; None: not supported
+    prefixes: ClassVar[bool] = False  # whether a search may have source_prefix and target_prefix
     isa_variable: ClassVar[str | None] = None  # environment variable of the instruction set
 
     longest_input: int = MAXIMUM_INPUT  # in pieces; longer lines are cut

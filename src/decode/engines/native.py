@@ -1,6 +1,7 @@
 """The engine of this project (engine/): workers on the CPU share memory-mapped weights."""
 
 import contextlib
+import itertools
 import os
 import queue
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from decode import tuned
 from decode.engines.interface import Batch, Engine, Search, in_one_line
 from formats import decoding, model_folder, native_model, switches
 from formats.model_folder import Description
+from formats.tokenizers import mark
 from formats.vocabulary_map import VocabularyMap
 
 ISA = "NMT_ISA"  # environment variable of the instruction set
@@ -30,6 +32,7 @@ class Native(Engine):
     weights = native_model.NAME
     map_file = native_model.MAP_NAME
     isa_variable = ISA
+    prefixes = True
     of_batch = False
     files: ClassVar = {
         native_model.NAME: "weights, packed as the engine uses them",
@@ -79,8 +82,9 @@ class Native(Engine):
         if engine.isa() is None:
             raise UserError(f"{ISA}={os.environ[ISA]}: this CPU has {', '.join(engine.available_sets())}")
         self._error = engine.EngineError
-        self._vocabulary = native_model.Vocabulary.read(folder)
-        self._vocabulary.require_sizes(folder)
+        self._vocabulary = _vocabulary(folder, search)
+        languages = (description.languages or {}).items()
+        self._marks = {mark(code): piece for code, piece in languages if mark(code) != piece}
         try:
             vocabulary_map = folder / self.map_file if search.vocabulary_map else None
             without = search.without.intersection(engine.SWITCHES)
@@ -95,7 +99,7 @@ class Native(Engine):
             self._free.put(worker)
         self.effective_compute_type = description.quantization
         self.isa = engine.isa()
-        frame = len(self._vocabulary.prefix) + len(self._vocabulary.suffix)
+        frame = max(len(self._vocabulary.prefix), 1 if self._marks else 0) + len(self._vocabulary.suffix)
         self.longest_input = min(self.longest_input, model.positions - frame)
         self._options = engine.Options(
             beam_size=search.beam_size,
@@ -111,10 +115,34 @@ class Native(Engine):
             raise UserError(f"{folder}: {error}") from None
 
     def decode(self, batch: Batch) -> Batch:
-        sources = [self._vocabulary.numbers(sentence) for sentence in batch]
+        sources, options, prefixes = self._request(batch)
         with self._worker() as worker:
-            found = worker.translate(sources, self._options)
-        return [self._vocabulary.pieces(hypotheses[0].pieces) for hypotheses in found]
+            found = worker.translate(sources, options, prefixes)
+        sizes = [len(prefix) for prefix in prefixes] if prefixes else [0] * len(batch)
+        return [
+            self._vocabulary.text(hypotheses[0].pieces[size:]) for hypotheses, size in zip(found, sizes, strict=True)
+        ]
+
+    def _request(self, batch: Batch) -> tuple[list[list[int]], Any, list[list[int]] | None]:
+        """The arguments of ``Worker.translate``."""
+        sources, prefixes = self._framed(batch)
+        return sources, self._options, prefixes
+
+    def _framed(self, batch: Batch) -> tuple[list[list[int]], list[list[int]] | None]:
+        """Sources in numbers, and what their translations begin with, if anything.
+
+        A source may begin with its languages (formats.tokenizers), which replace the model's.
+        """
+        own = [self._vocabulary.target_numbers[piece] for piece in self._vocabulary.target_prefix]
+        if not self._marks:
+            return [*map(self._vocabulary.numbers, batch)], [own] * len(batch) if own else None
+        sources, prefixes = [], []
+        for sentence in batch:
+            marks = [*itertools.takewhile(self._marks.__contains__, sentence[:2])]
+            languages = [self._marks[mark] for mark in marks]
+            sources.append(self._vocabulary.numbers(sentence[len(marks) :], languages[:-1] or None))
+            prefixes.append([self._vocabulary.target_numbers[languages[-1]]] if languages else own)
+        return sources, prefixes
 
     def stop(self) -> None:
         for worker in self._workers:
@@ -127,7 +155,7 @@ class Native(Engine):
             worker.measure()
             try:
                 for batch in batches:
-                    worker.translate([self._vocabulary.numbers(sentence) for sentence in batch], self._options)
+                    worker.translate(*self._request(batch))
             finally:
                 worker.measure(False)
             spent = {name: ticks - before[name] for name, ticks in worker.ticks().items()}
@@ -140,7 +168,7 @@ class Native(Engine):
             worker.calibrate()
             try:
                 for batch in batches:
-                    worker.translate([self._vocabulary.numbers(sentence) for sentence in batch], self._options)
+                    worker.translate(*self._request(batch))
             finally:
                 worker.calibrate(False)
             scales: dict[str, Any] = worker.input_scales()
@@ -154,6 +182,15 @@ class Native(Engine):
             yield worker
         finally:
             self._free.put(worker)
+
+
+def _vocabulary(folder: Path, search: Search) -> native_model.Vocabulary:
+    """The vocabulary of a folder, with the prefixes of a search. Raises UserError for a piece that it does not have."""
+    vocabulary = native_model.Vocabulary.read(folder)
+    vocabulary.require_sizes(folder)
+    given = {"prefix": search.source_prefix, "target_prefix": search.target_prefix}
+    vocabulary.reframe(folder, {name: pieces for name, pieces in given.items() if pieces is not None})
+    return vocabulary
 
 
 def library() -> Any:
