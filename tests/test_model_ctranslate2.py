@@ -28,13 +28,14 @@ def translations(folder, **others):
     return [*Translator(folder, **others).translate(LINES)]
 
 
-def ctranslate2s(folder, beam_size=1):
+def ctranslate2s(folder, beam_size=1, begin=()):
     """The translations by CTranslate2 itself, computed in float32."""
     model = ctranslate2.Translator(str(folder), compute_type="float32")
     processor = pieces(folder / "sentencepiece.model")
     batch = [processor.encode(line, out_type=str) for line in LINES]
-    found = model.translate_batch(batch, beam_size=beam_size, max_decoding_length=150, min_decoding_length=0)
-    return [processor.decode(result.hypotheses[0]) for result in found]
+    begins = [[*begin]] * len(batch)
+    found = model.translate_batch(batch, begins, beam_size=beam_size, max_decoding_length=150, min_decoding_length=0)
+    return [processor.decode(result.hypotheses[0][len(begin) :]) for result in found]
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -119,6 +120,14 @@ def package(tmp_path, **others):
     return folder, archive
 
 
+def test_translations_of_a_package_may_begin_with_a_prefix(tmp_path):
+    piece = pieces(folders()["int8"] / "sentencepiece.model").id_to_piece(50)
+    folder, _ = package(tmp_path, target_prefix=piece)
+    export(folder, tmp_path / "out", ["float32"], Options())
+    peer = ctranslate2s(folders()["int8"], begin=[piece])
+    assert translations(tmp_path / "out/native-float32", vocabulary_map=False) == peer
+
+
 def test_packages_of_argos(tmp_path):
     for source in package(tmp_path):
         export(source, tmp_path / f"of{source.suffix}", ["float32"], Options())
@@ -165,7 +174,7 @@ def test_faults_in_one_line(tmp_path, change, message):
 
 def test_faults_of_packages(tmp_path):
     _, archive = package(tmp_path, target_prefix="__de__")
-    with pytest.raises(UserError, match=r"1_0\.argosmodel: its translations begin with a prefix, __de__"):
+    with pytest.raises(UserError, match=r"1_0\.argosmodel: translations begin with __de__, which is none of "):
         find(archive, Options())
     with zipfile.ZipFile(empty := tmp_path / "empty.zip", "w") as packed:
         packed.writestr("a/b", "c")

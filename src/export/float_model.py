@@ -15,7 +15,7 @@ from formats import native_model
 from formats.native_model import pad_inputs, pad_outputs
 
 Product = tuple[NDArray[Any], NDArray[Any]]  # weights [outputs, inputs], bias [outputs]
-Norm = tuple[NDArray[Any], NDArray[Any]]  # scale and bias of a layer normalisation, [units]
+Norm = tuple[NDArray[Any], NDArray[Any] | None]  # scale and bias of a normalisation, [units]; no bias without a mean
 
 # Products and vectors by the engine's names, and metadata of the native file.
 Layers = tuple[dict[str, Product], dict[str, NDArray[Any]], dict[str, object]]
@@ -108,12 +108,15 @@ class LayerWeights:
         self.products[f"{name}.output"] = pad_inputs(output[0], heads), output[1]
         self.norm(f"{name}.norm", norm)
 
-    def feed_forward(self, name: str, inner: Product, outer: Product) -> None:
-        self.products[f"{name}.inner"] = pad_outputs(*inner, 1)
+    def feed_forward(self, name: str, inner: Product, outer: Product, parts: int = 1) -> None:
+        """parts: 2 if the inner product is what goes through the activation, and a linear factor."""
+        self.products[f"{name}.inner"] = pad_outputs(*inner, parts)
         self.products[f"{name}.outer"] = pad_inputs(outer[0], 1), outer[1]
 
     def norm(self, name: str, norm: Norm) -> None:
-        self.vectors[f"{name}.scale"], self.vectors[f"{name}.bias"] = norm
+        self.vectors[f"{name}.scale"], bias = norm
+        if bias is not None:
+            self.vectors[f"{name}.bias"] = bias
 
 
 def check_widths(origin: Path, shape: Mapping[str, Any], names: Collection[str] = ENGINES) -> None:

@@ -17,7 +17,10 @@ from decode.engines.ctranslate2 import CTranslate2
 from export.float_model import FloatModel, LayerWeights, Norm, Product, check_widths
 from formats import ctranslate2_model, native_model
 
-RELU, SWISH = 0, 2  # CTranslate2's numbers of the activations
+# Metadata of the activations, by CTranslate2's numbers.
+ACTIVATIONS: dict[int, dict[str, object]] = {
+    0: {}, 1: {"activation": "gelu_tanh"}, 2: {"swish": True}, 3: {"activation": "gelu"},
+}  # fmt: skip
 NO_ATTRIBUTE = object()
 HEADS = {"": 8, "TransformerBase": 8, "TransformerBig": 16}  # of specifications before TransformerSpec
 OF_BOTH = ("num_heads", "pre_norm", "activation", "embeddings_merge", "alignment_layer", "alignment_heads")
@@ -122,18 +125,19 @@ def read(folder: Path) -> FloatModel:
         "feed_forward_units": layers.feed_forward_units,
         **{f"{side}_layers": count for side, count in layers.counts.items()},
         **{f"{side}_heads": heads for side, heads in layers.heads.items()},
-        **{f"{side}_head_units": units // heads for side, heads in layers.heads.items()},
+        **{f"{side}_head_units": size for side, size in layers.head_units.items()},
         "start": target.index(start),
         "end": target.index(config["eos_token"]),
         "pre_norm": layers.pre_norm,
         "start_from_zero": start_from_zero,
         "source_factor": _factor(weights, "encoder", units),
         "target_factor": _factor(weights, "decoder", units),
-        "epsilon": config.get("layer_norm_epsilon") or 1e-5,
-        **({"swish": True} if _activation(weights) == SWISH else {}),
+        "epsilon": config.get("layer_norm_epsilon") or (1e-6 if "norm" in layers.metadata else 1e-5),
+        **_activation(weights),
+        **layers.metadata,
     }
-    framing = ([config[f"{name}_token"]] if config.get(f"add_source_{name}") else [] for name in ("bos", "eos"))
-    vocabulary = native_model.Vocabulary(source, target, config["unk_token"], *framing)
+    prefix, suffix = ([config[f"{name}_token"]] if config.get(f"add_source_{name}") else [] for name in ("bos", "eos"))
+    vocabulary = native_model.Vocabulary(source, target, config["unk_token"], prefix, suffix)
     model = FloatModel(
         folder, metadata, layers.products, layers.vectors, embeddings, output_bias, vocabulary, weights.integers
     )
@@ -141,15 +145,16 @@ def read(folder: Path) -> FloatModel:
     return model
 
 
-def _activation(weights: Weights) -> int:
-    """RELU or SWISH. Raises UserError for another, and for sides that differ."""
-    encoder, decoder = (int(weights.attribute(f"{side}/activation", RELU)) for side in ("encoder", "decoder"))
+def _activation(weights: Weights) -> dict[str, object]:
+    """Metadata of the activation. Raises UserError for one that the engine lacks, and for sides that differ."""
+    encoder, decoder = (int(weights.attribute(f"{side}/activation", 0)) for side in ("encoder", "decoder"))
     for activation in (encoder, decoder):
-        if activation not in (RELU, SWISH):
-            raise UserError(f"{weights.folder}: the native engine has no activation {activation}, only relu and swish")
+        if activation not in ACTIVATIONS:
+            known = "only relu, swish and two forms of gelu"
+            raise UserError(f"{weights.folder}: the native engine has no activation {activation}, {known}")
     if encoder != decoder:
         raise UserError(f"{weights.folder}: the activations of its two sides differ")
-    return encoder
+    return ACTIVATIONS[encoder]
 
 
 def _embeddings(weights: Weights) -> tuple[dict[str, tuple[str, NDArray[Any]]], NDArray[Any]]:
@@ -159,6 +164,9 @@ def _embeddings(weights: Weights) -> tuple[dict[str, tuple[str, NDArray[Any]]], 
     embeddings = {
         side: (weights.name(f"{name}/weight"), weights.take(f"{name}/weight")) for side, name in names.items()
     }
+    if "decoder/scale_outputs" in weights:
+        name, matrix = embeddings["output"]
+        embeddings["output"] = f"{name}, scaled", matrix * np.float32(weights.attribute("decoder/scale_outputs"))
     return embeddings, weights.dense("decoder/projection")[1]
 
 
@@ -173,35 +181,85 @@ class Layers(LayerWeights):
             raise UserError(f"{weights.folder}: only one side normalises before its layers")
         self.heads = {side: weights.attribute(f"{side}/num_heads", 8) for side in ("encoder", "decoder")}
         self.counts = {side: _count(weights, side) for side in self.heads}
-        self.feed_forward_units: int | None = None
+        self.head_units: dict[str, int] = {}
+        self.inner_units: dict[str, int] = {}
+        rms = "encoder/layer_0/ffn/layer_norm/beta" not in weights
+        self.metadata: dict[str, object] = {"norm": "rms"} if rms else {}
         for side, count in self.counts.items():
             for layer in range(count):
                 self._layer(side, f"{side}/layer_{layer}", f"{side}.{layer}")
             if self.pre_norm:
                 self.norm(f"{side}.norm", self._norm(side))
-        if (positions := _positions(weights)) is not None:
-            self.vectors["positions"] = positions
+            if f"{side}/layernorm_embedding/gamma" in weights:
+                self.norm(f"{side}.embedding_norm", self._norm(side, "layernorm_embedding"))
+                self.metadata["embedding_norm"] = True
+            self._positions(side)
+        source, target = (self.vectors.get(f"{side}.positions") for side in self.counts)
+        if (source is None) != (target is None):
+            raise UserError(f"{weights.folder}: only one side has positions")
+        if source is not None and target is not None and np.array_equal(source, target):
+            self.vectors["positions"] = self.vectors.pop("encoder.positions")
+            del self.vectors["decoder.positions"]
+        self.feed_forward_units = self.inner_units["encoder"]
+        if self.inner_units["decoder"] != self.feed_forward_units:
+            self.metadata["decoder_feed_forward_units"] = self.inner_units["decoder"]
 
     def _layer(self, side: str, old: str, new: str) -> None:
         heads = self.heads[side]
         queries, output = self._dense(f"{old}/self_attention", 2)
+        self.head_units[side] = len(queries[1]) // heads // 3
+        queries = self._scaled(f"{old}/self_attention", queries, side)
         self.attention(f"{new}.self", heads, queries, output, self._norm(f"{old}/self_attention"))
         if side == "decoder":
             queries, memory, output = self._dense(f"{old}/attention", 3)
+            queries = self._scaled(f"{old}/attention", queries, side)
             self.attention(f"{new}.source", heads, queries, output, self._norm(f"{old}/attention"), memory)
-        self.feed_forward(f"{new}.feed_forward", *self._dense(f"{old}/ffn", 2))
+        inner, outer = self._dense(f"{old}/ffn", 2)
+        parts = [inner, *([self._weights.dense(f"{old}/ffn/linear_0_noact")] if self._gated(old) else [])]
+        inner = np.concatenate([weights for weights, _ in parts]), np.concatenate([bias for _, bias in parts])
+        self.feed_forward(f"{new}.feed_forward", inner, outer, len(parts))
         self.norm(f"{new}.feed_forward.norm", self._norm(f"{old}/ffn"))
-        units = len(self.products[f"{new}.feed_forward.inner"][1])
-        if self.feed_forward_units not in (None, units):
+        units = len(self.products[f"{new}.feed_forward.inner"][1]) // len(parts)
+        if self.inner_units.setdefault(side, units) != units:
             raise UserError(f"{self._weights.folder}: its layers have feed-forward units of several sizes")
-        self.feed_forward_units = units
+
+    def _gated(self, layer: str) -> bool:
+        if found := f"{layer}/ffn/linear_0_noact/weight" in self._weights:
+            self.metadata["gated_feed_forward"] = True
+        return found
+
+    def _scaled(self, layer: str, queries: Product, side: str) -> Product:
+        """Queries whose scores get another scale than the usual one, which the engine applies; T5 has none."""
+        if (scale := f"{layer}/queries_scale") not in self._weights:
+            return queries
+        matrix, bias = (array.copy() for array in queries)
+        rows = self.heads[side] * self.head_units[side]
+        factor = np.float32(self._weights.attribute(scale) * self.head_units[side] ** 0.5)
+        matrix[:rows] *= factor
+        bias[:rows] *= factor
+        return matrix, bias
+
+    def _positions(self, side: str) -> None:
+        """Position encodings in the file, as Marian's models have them, relative ones of T5, or none (OpenNMT-tf)."""
+        layers = [f"{side}/layer_{layer}/self_attention/relative_attention" for layer in range(self.counts[side])]
+        if f"{layers[0]}_bias" in self._weights:
+            biases = [self._weights.take(f"{layer}_bias") for layer in layers]
+            distance, *_ = [self._weights.attribute(f"{layer}_max_distance") for layer in layers]
+            if not all(np.array_equal(bias, biases[0]) for bias in biases):
+                raise UserError(f"{self._weights.folder}: its layers have relative positions of their own")
+            self.vectors[f"{side}.relative"] = np.ascontiguousarray(biases[0].T)
+            buckets = len(biases[0])
+            self.metadata |= {"positions": "none", "relative_buckets": buckets, "relative_distance": distance}
+        elif (name := f"{side}/position_encodings/encodings") in self._weights:
+            self.vectors[f"{side}.positions"] = self._weights.take(name)
 
     def _dense(self, layer: str, count: int) -> Iterator[Product]:
         """The first dense layers of a layer."""
         return (self._weights.dense(f"{layer}/linear_{number}") for number in range(count))
 
-    def _norm(self, layer: str) -> Norm:
-        return self._weights.take(f"{layer}/layer_norm/gamma"), self._weights.take(f"{layer}/layer_norm/beta")
+    def _norm(self, layer: str, name: str = "layer_norm") -> Norm:
+        scale = self._weights.take(f"{layer}/{name}/gamma")
+        return scale, None if self.metadata.get("norm") == "rms" else self._weights.take(f"{layer}/{name}/beta")
 
 
 def _count(weights: Weights, side: str) -> int:
@@ -219,15 +277,6 @@ def _factor(weights: Weights, side: str, units: int) -> float:
     if np.issubdtype(scale.dtype, np.floating):
         return float(scale)
     return float(np.sqrt(np.float32(units))) if scale else 1.0  # a switch
-
-
-def _positions(weights: Weights) -> NDArray[Any] | None:
-    """The position encodings in a model's file, as Marian's models have them; OpenNMT-tf's have none."""
-    names = [f"{side}/position_encodings/encodings" for side in ("encoder", "decoder")]
-    source, target = (weights.take(name) if name in weights else None for name in names)
-    if not (source is target if source is None or target is None else np.array_equal(source, target)):
-        raise UserError(f"{weights.folder}: the positions of its two sides differ")
-    return source
 
 
 def _of_opennmt_tf(name: str) -> str:

@@ -80,8 +80,11 @@ def _package(folder: Path, source: Path, options: Options) -> Found:
         languages, name = (about.get("from_code"), about.get("to_code")), about.get("package_version", "")
     except (OSError, ValueError, AttributeError) as error:
         raise UserError(f"{source}: its {METADATA} is missing or damaged ({error}); get the package again") from None
-    if about.get("target_prefix"):
-        raise UserError(f"{source}: its translations begin with a prefix, {about['target_prefix']}; not supported yet")
+    if prefix := about.get("target_prefix"):
+        vocabulary = found.model.vocabulary
+        if prefix not in vocabulary.target_numbers:
+            raise UserError(f"{source}: translations begin with {prefix}, which is none of its pieces; get it again")
+        vocabulary.target_prefix = [prefix]
     found.toolkit, found.languages = f"Argos package {name}, {found.toolkit}", languages
     return found
 

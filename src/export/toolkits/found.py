@@ -18,14 +18,17 @@ CODE_NAMES = ("bpe.model", "bpe.codes", "bpecodes", "codes")
 class Options:
     """What the user said about a model: files that belong to it, where they are not the ones beside it.
 
-    tokenizer: one file or one a side; none if ``spaces``, which says that lines are pieces. weights: which of several
-    files of weights.
+    tokenizer: one file or one a side; none if ``spaces``, which says that lines are pieces. languages: of both sides,
+    by the codes of the model where it has several. frame: pieces instead of those that the model's files say, by the
+    names ``prefix`` and ``suffix``, of a source, and ``target_prefix``.
     """
 
     vocabularies: Sequence[Path] = ()
     tokenizer: Sequence[Path] = ()
     spaces: bool = False
     shortlist: Path | None = None
+    languages: Sides | None = None
+    frame: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass
