@@ -20,6 +20,7 @@ WRONG = [
     ("search", {"system": "dep"}, ".system: 'dep' is not one of the systems teacher, deep,"),
     ("decoding.workers", 2, ": a worker needs a core of its own; name more of decoding.cores"),
     ("teachers.teacher.shape.units", 99, "units 99 is odd"),
+    ("teachers.teacher.prefix", {"target": "x"}, ": a teacher that is trained here has one pair of languages"),
     ("teachers.x", {"ctranslate2": "x", "tokenization": {}}, "has neither sentencepiece nor bpe; give one"),
     ("mixtures.original.teacher", "teacher", ": original targets are no teacher's"),
     ("teachers.teacher.parameters", 5, ": follow from the shape of a teacher that"),

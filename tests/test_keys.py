@@ -66,8 +66,8 @@ READ_BY = {
     ],
     "cleaning": ["src/corpora/rules.py", "corpora.smk"],
     "teacher": [
-        *("src/export/import_teacher.py", "src/distill/tokenization.py"),
-        *("src/study/systems.py", "src/study/workload.py"),
+        *("src/export/import_teacher.py", "src/distill/tokenization.py", "src/distill/settings.py"),
+        *("src/study/systems.py", "src/study/workload.py", "src/study/plan/systems.py"),
     ],
     "training": [
         *(f"src/train/{name}.py" for name in ("train", "training", "schedule", "dataset", "optimizer")),

@@ -18,6 +18,7 @@ from common.errors import UserError
 from common.files import read_json, write_json
 from distill import n_best_lists
 from distill import teacher as native
+from distill.settings import Prefix
 from distill.teacher import CTranslate2Teacher, NativeTeacher, Teacher
 from distill.tokenization import tokenizers
 from export import read_ctranslate2
@@ -85,6 +86,38 @@ def test_scores_are_those_of_ctranslate2(models, kind):
     pairs += [([], some[0])] if kind == "plain" else []
     expected, found = ([*teacher.score(pairs)] for teacher in both(models, kind))
     assert found == pytest.approx(expected, abs=1e-4)
+
+
+@kinds
+@pytest.mark.parametrize(("beam", "n_best"), [(1, 1), (4, 4)])
+def test_forced_beginnings_are_those_of_ctranslate2(models, kind, beam, n_best):
+    given = pieces(*SENTENCES)
+    begin = given[0][:2]
+    expected, found = ([*teacher.n_best(given, beam, n_best, begin)] for teacher in both(models, kind))
+    check_equal(expected, found)
+    assert all(translation[:2] == begin for hypotheses in found for translation, _ in hypotheses)
+    pairs = [*zip(given, reversed(given), strict=True)]
+    expected, found = ([*teacher.score(pairs, begin)] for teacher in both(models, kind))
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_teacher_of_many_languages_needs_its_prefix(models, tmp_path, name):
+    """Pieces of the model stand for the languages; texts of n-best lists do not have them."""
+    folder, piece = models / "plain" / name, pieces(SENTENCES[0])[0][0]
+    plain, prefixed = (Teacher(folder, sides(), prefix=given) for given in (None, Prefix(piece, piece)))
+    (best,), (other,) = ([*teacher.translate(SENTENCES[:1], 4, 1)] for teacher in (plain, prefixed))
+    assert best and other and best != other
+    with pytest.raises(UserError, match=r"prefix\.target of this teacher has __xx__, which is none of its pieces"):
+        Teacher(folder, sides(), prefix=Prefix(None, "__xx__"))
+    many = shutil.copytree(folder, tmp_path / name)
+    file = next(many.glob("*vocabulary.json"))
+    stored = json.dumps(read_json(file))
+    for word, language in zip({*pieces(*SENTENCES)[0]}, ("__en__", "__de__"), strict=False):
+        stored = stored.replace(json.dumps(word), f'"{language}"')
+    file.write_text(stored, encoding="utf-8")
+    with pytest.raises(UserError, match=r"has 2 languages, such as .* say in `prefix: \{source, target\}`"):
+        Teacher(many, sides())
 
 
 def test_a_recurrent_teacher_scores_its_translations():

@@ -70,8 +70,8 @@ def main() -> None:
     asked: Settings = args.settings
     machine = (args.threads, asked.device, args.batch_tokens)
     teachers = [
-        Teacher(model, tokenizers(tokenization, args.sentencepiece, asked.languages), *machine)
-        for model, tokenization in zip(args.models, asked.tokenizations, strict=True)
+        Teacher(model, tokenizers(tokenization, args.sentencepiece, asked.languages), *machine, asked.prefix(number))
+        for number, (model, tokenization) in enumerate(zip(args.models, asked.tokenizations, strict=True))
     ]
 
     def made(part: list[NBestList]) -> Iterator[records.Record]:

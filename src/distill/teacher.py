@@ -6,11 +6,12 @@ Hypotheses and scores do not depend on the batch, so neither on shards, windows 
 import argparse
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, tee
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
@@ -24,7 +25,7 @@ from decode.engines.interface import Search, in_one_line
 from decode.engines.native import Native
 from decode.pipeline import GPU
 from distill.n_best_lists import Hypothesis
-from distill.settings import Settings
+from distill.settings import Prefix, Settings
 from formats import loading, native_model, records, safetensors
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT, compute_type, prepare
 from formats.model_folder import Description
@@ -36,6 +37,8 @@ Scored = tuple[Pieces, float]  # a hypothesis; the mean log-probability of its p
 
 SCORING_WINDOW = 20_000  # pairs scored at a time
 NATIVE_BATCH_TOKENS = 512  # as fast as 2,048 (measured with beams of 4 and 8), in a quarter of the memory
+NOTHING: Pieces = []
+LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")  # pieces of M2M100, NLLB and mBART
 WINDOW = 1000  # sentences for each worker, sorted by length
 REMEDY = "CTranslate2 may do it, distillation: {engine: ctranslate2}"
 
@@ -86,26 +89,35 @@ class CTranslate2Teacher:
             "int8_saturates": saturates,
         }
 
-    def n_best(self, sentences: Iterable[Pieces], beam_size: int, n_best: int) -> Iterator[list[Scored]]:
+    def n_best(
+        self, sentences: Iterable[Pieces], beam_size: int, n_best: int, begin: Pieces = NOTHING
+    ) -> Iterator[list[Scored]]:
         """Yield the hypotheses of each sentence in order, best first; those of a sentence without pieces are undefined.
 
-        Holds no more than two windows in memory.
+        begin: what all of them begin with; it is certain. Holds no more than two windows in memory.
         """
         search = {"beam_size": beam_size, "num_hypotheses": n_best, "max_decoding_length": MAXIMUM_OUTPUT}
-        results = self._translator.translate_iterable(iter(sentences), return_scores=True, **search, **self._batches)
+        search |= {"max_decoding_length": MAXIMUM_OUTPUT + len(begin), "min_decoding_length": 1 + len(begin)}
+        sources, again = tee(sentences)
+        begins = ([*begin] for _ in again) if begin else None
+        results = self._translator.translate_iterable(sources, begins, return_scores=True, **search, **self._batches)
         with self._in_one_line():
             for result in results:
                 yield [*zip(result.hypotheses, result.scores, strict=True)]
 
-    def score(self, pairs: Iterable[Pair]) -> Iterator[float]:
-        """Yield the mean log-probability per token of each translation and its end, given its source, in order."""
+    def score(self, pairs: Iterable[Pair], begin: Pieces = NOTHING) -> Iterator[float]:
+        """Yield the mean log-probability per token of each translation and its end, given its source, in order.
+
+        begin: what all translations begin with; it is certain.
+        """
         pairs = iter(pairs)
         while window := list(islice(pairs, SCORING_WINDOW)):
             sources, targets = zip(*window, strict=True)
+            forced = [[*begin, *target] for target in targets]
             with self._in_one_line():
-                results = self._translator.score_batch([*sources], [*targets], **self._batches)
+                results = self._translator.score_batch([*sources], forced, **self._batches)
             for result in results:
-                yield sum(result.log_probs) / max(len(result.log_probs), 1)
+                yield sum(result.log_probs[len(begin) :]) / max(len(result.log_probs), 1)
 
     def _in_one_line(self) -> contextlib.AbstractContextManager[None]:
         return in_one_line(f"{self._model}: CTranslate2 failed", "lower distillation.batch_tokens")
@@ -130,24 +142,29 @@ class NativeTeacher(Native):
             "int8_saturates": self.int8_saturates,
         }
 
-    def n_best(self, sentences: Iterable[Pieces], beam_size: int, n_best: int) -> Iterator[list[Scored]]:
+    def n_best(
+        self, sentences: Iterable[Pieces], beam_size: int, n_best: int, begin: Pieces = NOTHING
+    ) -> Iterator[list[Scored]]:
+        numbers = [self._vocabulary.target_numbers[piece] for piece in begin]
         lengths = {"shortest": 1, "longest": MAXIMUM_OUTPUT}  # no empty translation, as with CTranslate2
         options = replace(self._options, beam_size=beam_size, n_best=n_best, scores=True, **lengths)
 
         def found(batch: list[Pieces]) -> list[list[Scored]]:
             with self._decoding() as worker:
-                lists = worker.translate([*map(self._source_numbers, batch)], options)
+                prefixes = [numbers] * len(batch) if numbers else None
+                lists = worker.translate([*map(self._source_numbers, batch)], options, prefixes)
             return [[(self._vocabulary.pieces(pieces), score) for pieces, score, *_ in best] for best in lists]
 
         for hypotheses in self._in_order(sentences, list, found):
             yield hypotheses or []
 
-    def score(self, pairs: Iterable[Pair]) -> Iterator[float]:
+    def score(self, pairs: Iterable[Pair], begin: Pieces = NOTHING) -> Iterator[float]:
         def found(batch: list[Pair]) -> list[float]:
             sources, targets = zip(*batch, strict=True)
+            forced = [[*begin, *target] for target in targets]
             with self._decoding() as worker:
-                scores = worker.score([*map(self._source_numbers, sources)], [*map(self._target_numbers, targets)])
-            return [float(each.mean(dtype=float)) for each in scores]
+                scores = worker.score([*map(self._source_numbers, sources)], [*map(self._target_numbers, forced)])
+            return [float(each[len(begin) :].sum(dtype=float)) / len(each) for each in scores]
 
         for score in self._in_order(pairs, joined, found):
             yield score or 0.0
@@ -200,15 +217,19 @@ def joined(pair: Pair) -> Pieces:
 class Teacher:
     """Translates text and scores translations.
 
-    tokenizers: of the source and the target side. The other arguments, and ``arithmetic``, are those of the engines.
+    tokenizers: of the source and the target side. prefix: counts in the length of a translation, as pieces that are
+    certain. The other arguments, and ``arithmetic``, are those of the engines. Raises UserError for a prefix with
+    foreign pieces, and for none where the model has several languages.
     """
 
     def __init__(
         self, model: Path, tokenizers: list[Tokenizer], threads: int = 1, device: str = "cpu",
-        batch_tokens: int | None = None,
+        batch_tokens: int | None = None, prefix: Prefix | None = None,
     ):  # fmt: skip
         self._source, self._target = tokenizers
         self._engine = load(model, threads, device, batch_tokens)
+        self._before, self._begin = (prefix or Prefix()).pieces
+        check_prefix(model, self._before, self._begin)
         self.arithmetic = self._engine.arithmetic
 
     def translate(self, sources: Iterable[str], beam_size: int, n_best: int) -> Iterator[list[Hypothesis]]:
@@ -217,19 +238,41 @@ class Teacher:
         The list of a source of more than MAXIMUM_OUTPUT pieces is empty, because the model would read only part of it;
         hypotheses that reach MAXIMUM_OUTPUT pieces are left out, because they may not have ended.
         """
-        encoded = map(self._source.encode, sources)
+        encoded = map(self._encode, sources)
         whole = (pieces if len(pieces) <= MAXIMUM_OUTPUT else [] for pieces in encoded)
-        for hypotheses in self._engine.n_best(whole, beam_size, n_best):
+        for hypotheses in self._engine.n_best(whole, beam_size, n_best, self._begin):
+            own = ((pieces[len(self._begin) :], score) for pieces, score in hypotheses)
             yield [
                 Hypothesis(records.sentence(self._target.decode(pieces)), score)
-                for pieces, score in hypotheses
+                for pieces, score in own
                 if 0 < len(pieces) < MAXIMUM_OUTPUT
             ]
 
+    def _encode(self, source: str) -> Pieces:
+        """The pieces of a source, with the prefix; none if it has none."""
+        pieces = self._source.encode(source)
+        return [*self._before, *pieces] if pieces else []
+
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
         """Yield the mean log-probability per token of each target, given its source (forced decoding)."""
-        encoded = ((self._source.encode(source), self._target.encode(target)) for source, target in pairs)
-        yield from self._engine.score(encoded)
+        encoded = ((self._encode(source), self._target.encode(target)) for source, target in pairs)
+        yield from self._engine.score(encoded, self._begin)
+
+
+def check_prefix(model: Path, before: Pieces, begin: Pieces) -> None:
+    """Compare prefixes with the vocabulary of a model. Raises UserError as ``Teacher``."""
+    if (model / NativeTeacher.weights).exists():
+        vocabulary = native_model.Vocabulary.read(model)
+        source, target = vocabulary.source, vocabulary.target
+    else:
+        source = target = CTranslate2.vocabulary(model)
+    for name, pieces, known in (("source", before, source), ("target", begin, target)):
+        if known and (missing := [piece for piece in pieces if piece not in known]):
+            raise UserError(f"{model}: prefix.{name} of this teacher has {missing[0]}, which is none of its pieces")
+    languages = [piece for piece in target if LANGUAGE.fullmatch(piece)]
+    if len(languages) > 1 and not begin:
+        some = f"{len(languages)} languages, such as {' and '.join(languages[:2])}"
+        raise UserError(f"{model}: has {some}; say in `prefix: {{source, target}}` of this teacher which ones it takes")
 
 
 def load(model: Path, threads: int, device: str, batch_tokens: int | None = None) -> CTranslate2Teacher | NativeTeacher:

@@ -35,7 +35,7 @@ def main() -> None:
     asked: Settings = args.settings
     (tokenization,) = asked.tokenizations
     sides = tokenizers(tokenization, args.sentencepiece, asked.languages)
-    teacher = Teacher(args.model, sides, args.threads, asked.device, args.batch_tokens)
+    teacher = Teacher(args.model, sides, args.threads, asked.device, args.batch_tokens, asked.prefix(0))
     sources = (record[0] for record in records.read(args.input, args.shard))
 
     def made(part: list[str]) -> Iterator[records.Record]:

@@ -8,7 +8,7 @@ of the two lacks is an error in every study.
 from msgspec import convert, field
 
 from common.document import Document, Number, Section
-from distill.settings import Device, Tokenization
+from distill.settings import Device, Prefix, Tokenization
 from findings.cost import Price
 from formats.shape import Values
 from train.settings import Training
@@ -91,6 +91,7 @@ class Teacher(Section):
     converted: Converted | None
     parameters: int | None
     tokenization: Tokenization | None
+    prefix: Prefix | None
 
 
 class Distillation(Section):

@@ -46,6 +46,8 @@ def _teacher_problems(path: str, teacher: Teacher) -> Iterator[str]:
             yield f"{path}.parameters: follow from the shape of a teacher that is trained here"
         if teacher.tokenization is not None:
             yield f"{path}.tokenization: a teacher that is trained here has the study's own"
+        if teacher.prefix is not None:
+            yield f"{path}.prefix: a teacher that is trained here has one pair of languages"
 
 
 def _student_problems(path: str, student: Student, config: Configuration) -> Iterator[str]:

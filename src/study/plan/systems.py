@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from common.document import Document, Number
 from corpora.sources.source import languages
 from decode.engines import ENGINES
@@ -148,7 +150,7 @@ class Teachers:
         self.imported_format = ENGINES[self.engine].folder(self.type)
         self.imported = {name: entry.document for name, entry in config.teachers.items() if not entry.shape}
         for entry in self.imported.values():
-            del entry["parameters"], entry["start_from"]
+            del entry["parameters"], entry["start_from"], entry["prefix"]
 
     def translations(self, name: str) -> tuple[str, str] | None:
         """The teacher whose translations a mixture has, and its targets; None for original text."""
@@ -160,7 +162,9 @@ class Teachers:
         """What decides on the translations of these teachers."""
         section, pair = self.config.distillation, [self.config.source, self.config.target]
         tokenizations = [self.config.teachers[name].tokenization for name in teachers]
-        return Settings(pair, tokenizations, section.n_best, section.device, section.beam_size)
+        prefixes = [self.config.teachers[name].prefix for name in teachers]
+        asked = Settings(pair, tokenizations, section.n_best, section.device, section.beam_size)
+        return replace(asked, prefixes=prefixes) if any(prefixes) else asked
 
     def model(self, teacher: str) -> str:
         """The folder that a teacher translates with, of the engine that distils."""
