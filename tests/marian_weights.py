@@ -18,10 +18,10 @@ END = 3.0  # added to the score of the end, so that sentences end
 INT8, FLOAT32, BYTES = 0x4101, 0x404, 0x101  # types in a file
 
 
-def vocabulary(seed: int = 1, pieces: int = 90) -> bytes:
-    """A SentencePiece model as Marian trains it: the end is piece 0, the unknown piece 1."""
+def vocabulary(seed: int = 1, pieces: int = 90, **numbers: int) -> bytes:
+    """A SentencePiece model as Marian trains it: the end is piece 0, the unknown piece 1, or with others numbers."""
     model = io.BytesIO()
-    ids = {"bos_id": -1, "eos_id": 0, "unk_id": 1}
+    ids = numbers or {"bos_id": -1, "eos_id": 0, "unk_id": 1}
     text = iter(sentences(500, seed))
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=text, model_writer=model, vocab_size=pieces, minloglevel=2, **ids

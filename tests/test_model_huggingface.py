@@ -1,130 +1,116 @@
-"""export.model reads MarianMT from safetensors and translates as transformers does, written down here in NumPy."""
+"""export.model reads folders of Hugging Face and translates as huggingface_models does."""
 
-import numpy as np
 import pytest
 import sentencepiece
+from huggingface_models import CONFIGS, LANGUAGES, MARIAN, PAD, write
 from marian_weights import vocabulary
 from models import cut, sentences
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from decode.translator import Translator
+from decode.translator import Tokenizer, Translator
 from export.model import export, find
 from export.toolkits.found import Options
-from formats import safetensors
+from formats import native_model, safetensors
+from formats.tokenizers import SharedSentencePiece
 
 pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
 LINES = sentences(20)
-UNITS, INNER, HEADS, PIECES, PAD, END = 32, 48, 4, 91, 90, 0
-CONFIG = {
-    "model_type": "marian", "architectures": ["MarianMTModel"], "vocab_size": PIECES, "d_model": UNITS,
-    "encoder_layers": 2, "decoder_layers": 1, "encoder_ffn_dim": INNER, "decoder_ffn_dim": INNER,
-    "encoder_attention_heads": HEADS, "decoder_attention_heads": HEADS, "activation_function": "swish",
-    "scale_embedding": True, "eos_token_id": END, "pad_token_id": PAD, "decoder_start_token_id": PAD,
-    "tie_word_embeddings": True, "share_encoder_decoder_embeddings": True,
-}  # fmt: skip
 
 
-def tensors():
-    generator = np.random.default_rng(1)
-
-    def matrix(*shape, wide):
-        return (generator.standard_normal(shape) * wide).astype(np.float32)
-
-    found = {"model.shared.weight": matrix(PIECES, UNITS, wide=0.3), "final_logits_bias": matrix(1, PIECES, wide=0.5)}
-    found["final_logits_bias"][0, [END, PAD]] = 2.0, 50.0  # padding would always win
-    for side, layers in (("encoder", 2), ("decoder", 1)):
-        for layer in (f"model.{side}.layers.{number}" for number in range(layers)):
-            attentions = ["self_attn", *(["encoder_attn"] if side == "decoder" else [])]
-            dense = {f"{name}.{part}_proj": (UNITS, UNITS) for name in attentions for part in ("q", "k", "v", "out")}
-            for name, shape in {**dense, "fc1": (INNER, UNITS), "fc2": (UNITS, INNER)}.items():
-                found[f"{layer}.{name}.weight"] = matrix(*shape, wide=0.4)
-                found[f"{layer}.{name}.bias"] = matrix(shape[0], wide=0.2)
-            for name in (*(f"{name}_layer_norm" for name in attentions), "final_layer_norm"):
-                found[f"{layer}.{name}.weight"] = 1 + matrix(UNITS, wide=0.1)
-                found[f"{layer}.{name}.bias"] = matrix(UNITS, wide=0.1)
-    return found
-
-
-class Reference:
-    """Greedy search of MarianMT, one sentence at a time, without a cache."""
-
-    def __init__(self, found):
-        self.tensors = {name: value.astype(np.float64) for name, value in found.items()}
-
-    def dense(self, name, inputs):
-        return inputs @ self.tensors[f"{name}.weight"].T + self.tensors[f"{name}.bias"]
-
-    def norm(self, name, inputs):
-        centred = inputs - inputs.mean(1, keepdims=True)
-        scaled = centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5)
-        return scaled * self.tensors[f"{name}.weight"] + self.tensors[f"{name}.bias"]
-
-    def attention(self, name, inputs, memory, causal=False):
-        parts = zip("qkv", (inputs, memory, memory), strict=True)
-        heads = [self.dense(f"{name}.{part}_proj", rows).reshape(len(rows), HEADS, -1) for part, rows in parts]
-        scores = np.einsum("qhd,khd->hqk", *heads[:2]) / np.sqrt(UNITS / HEADS)
-        if causal:
-            scores[:, np.triu(np.ones(scores.shape[1:], bool), 1)] = -np.inf
-        shares = np.exp(scores - scores.max(-1, keepdims=True))
-        mixed = np.einsum("hqk,khd->qhd", shares / shares.sum(-1, keepdims=True), heads[2]).reshape(len(inputs), -1)
-        return self.norm(f"{name}_layer_norm", inputs + self.dense(f"{name}.out_proj", mixed))
-
-    def embedded(self, numbers):
-        waves = np.arange(len(numbers))[:, None] / 10_000 ** (2 * np.arange(UNITS // 2) / UNITS)
-        places = np.concatenate([np.sin(waves), np.cos(waves)], 1)
-        return self.tensors["model.shared.weight"][numbers] * np.sqrt(UNITS) + places
-
-    def layers(self, side, states, memory=None):
-        for number in range(CONFIG[f"{side}_layers"]):
-            layer = f"model.{side}.layers.{number}"
-            states = self.attention(f"{layer}.self_attn", states, states, causal=memory is not None)
-            if memory is not None:
-                states = self.attention(f"{layer}.encoder_attn", states, memory)
-            inner = self.dense(f"{layer}.fc1", states)
-            outer = self.dense(f"{layer}.fc2", inner / (1 + np.exp(-inner)))
-            states = self.norm(f"{layer}.final_layer_norm", states + outer)
-        return states
-
-    def translate(self, source, longest=39):
-        memory, output = self.layers("encoder", self.embedded([*source, END])), [PAD]
-        while len(output) <= longest:
-            states = self.layers("decoder", self.embedded(output), memory)
-            scores = states[-1] @ self.tensors["model.shared.weight"].T + self.tensors["final_logits_bias"][0]
-            scores[PAD] = -np.inf
-            if (best := int(scores.argmax())) == END:
-                break
-            output.append(best)
-        return output[1:]
+@pytest.fixture(params=CONFIGS)
+def made(tmp_path, request):
+    """A folder and its model, of each kind."""
+    return tmp_path / "model", write(tmp_path / "model", request.param)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    folder = tmp_path / "opus-mt-en-de"
-    folder.mkdir()
-    for side in ("source", "target"):
-        (folder / f"{side}.spm").write_bytes(vocabulary())
-    processor = sentencepiece.SentencePieceProcessor(model_proto=vocabulary())
-    write_json(folder / "vocab.json", {**{processor.id_to_piece(n): n for n in range(PAD)}, "<pad>": PAD})
-    write_json(folder / "config.json", CONFIG)
-    write_json(folder / "generation_config.json", {"bad_words_ids": [[PAD]], "max_length": 40})
-    safetensors.write(folder / "model.safetensors", tensors(), {"format": "pt"})
-    return folder
+    write(tmp_path / "opus-mt-en-de", "marian")
+    return tmp_path / "opus-mt-en-de"
 
 
-def test_it_translates_as_the_reference(folder, tmp_path, capsys):
-    export(folder, tmp_path / "out", ["float32"], Options())
+def test_it_translates_as_the_reference(made, tmp_path, capsys):
+    folder, model = made
+    languages = LANGUAGES.get(model.kind)
+    export(folder, tmp_path / "out", ["float32"], Options(languages=languages))
     told = capsys.readouterr().out
-    count = sum(value.size for value in tensors().values())
-    assert "2:1 d32 ff48 h4 shared" in told and "en to de" in told and f"{count:,}" in told
-    processor, reference = sentencepiece.SentencePieceProcessor(model_proto=vocabulary()), Reference(tensors())
-    expected = [processor.decode(reference.translate(processor.encode(line))) for line in LINES]
-    assert [*Translator(tmp_path / "out/native-float32").translate(LINES)] == expected
-    assert len({*expected}) > 10
+    count = sum(value.size for value in model.weights.tensors.values())
+    assert " d32 ff48 h4" in told and f" {count:,}" in told
+    assert not languages or " to ".join(languages) in told
+    translator = Translator(tmp_path / "out/native-float32")
+    vocabulary = native_model.Vocabulary.read(tmp_path / "out/native-float32")
+    found = [vocabulary.numbers(translator._tokenizer.encode(line), ())[:-1] for line in LINES]
+    expected = [vocabulary.text(model.translate(source)) for source in found]
+    assert [*translator.translate(LINES)] == [*map(translator._tokenizer.decode, expected)]
+    assert len({*map(tuple, expected)}) > 6
+
+
+def test_a_line_may_say_its_languages(tmp_path):
+    model = write(tmp_path / "model", "m2m_100")
+    export(tmp_path / "model", tmp_path / "out", ["float32"], Options(languages=("en", "de")))
+    folder = tmp_path / "out/native-float32"
+    translate, line = Translator(folder).translate, LINES[0]
+    english, french, both, other = translate([line, f">>fr<< {line}", f">>de<< >>fr<< {line}", f">>xx<< {line}"])
+    assert [english] == [*translate([f">>en<<>>de<< {line}"])] and len({english, french, both, other}) == 4
+    model.begin = [92]
+    vocabulary = native_model.Vocabulary.read(folder)
+    source = vocabulary.numbers(SharedSentencePiece(folder).encode(line))[1:-1]
+    assert Tokenizer(folder).decode(vocabulary.text(model.translate(source))) == french
+    model.frame = [93], [2]
+    assert Tokenizer(folder).decode(vocabulary.text(model.translate(source))) == both
+    given = Translator(folder, source_prefix="__de__", target_prefix="__fr__")
+    assert [*given.translate([line])] == [both] and given.settings["target_prefix"] == ("__fr__",)
+    with pytest.raises(UserError, match="a prefix has __xx__, which is no piece of the model"):
+        Translator(folder, target_prefix="__xx__")
+
+
+def test_a_prefix_of_text_is_split_like_text(tmp_path):
+    write(tmp_path / "model", "t5")
+    export(tmp_path / "model", tmp_path / "out", ["float32"], Options())
+    folder, text = tmp_path / "out/native-float32", "dog sees:"
+    assert [*Translator(folder, source_prefix=text).translate(LINES)] == [
+        *Translator(folder).translate(f"{text} {line}" for line in LINES)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["float32", "int8"])
+def test_fairseqs_numbers_follow_from_a_sentencepiece_model(tmp_path, kind):
+    """As mBART's and NLLB's folders have them."""
+    folder = tmp_path / "model"
+    write(folder, "mbart")
+    (folder / "vocab.json").unlink()
+    (folder / "sentencepiece.bpe.model").write_bytes(spm := vocabulary(pad_id=-1, bos_id=1, eos_id=2, unk_id=0))
+    pieces = find(folder, Options(languages=("en_XX", "de_DE"))).model.vocabulary
+    processor = sentencepiece.SentencePieceProcessor(model_proto=spm)
+    assert pieces.source[:4] == ["<s>", "<pad>", "</s>", "<unk>"]
+    assert pieces.source[4:91] == [processor.id_to_piece(number) for number in range(3, 90)]
+    assert pieces.source[91:] == ["en_XX", "de_DE", "fr_XX", "<mask>", "<unused_95>"]
+    export(folder, tmp_path / "out", [kind], Options(languages=("en_XX", "de_DE")))
+    assert all(Translator(tmp_path / f"out/native-{kind}").translate(LINES))
+
+
+def test_a_tokenizer_of_hugging_face(tmp_path):
+    """In one file or in two."""
+    library = pytest.importorskip("tokenizers", reason="pip install -r requirements-tokenizers.lock")
+    folder = tmp_path / "model"
+    write(folder, "bart", vocab_size=300)
+    (folder / "sentencepiece.bpe.model").unlink()
+    tokenizer = library.ByteLevelBPETokenizer()
+    tokenizer.train_from_iterator(LINES, 290, special_tokens=["<s>", "<pad>", "</s>", "<unk>"])
+    tokenizer.save_model(str(folder))
+    outputs = []
+    for name in ("two", "one"):
+        export(folder, tmp_path / name, ["float32"], Options())
+        translator = Translator(tmp_path / name / "native-float32")
+        assert translator._tokenizer.encode(LINES[0]) == tokenizer.encode(LINES[0]).tokens
+        outputs.append([*translator.translate([*LINES, "Äpfel ☃"])])
+        tokenizer.save(str(folder / "tokenizer.json"))
+    assert outputs[0] == outputs[1] and len({*outputs[0]}) > 10
 
 
 def test_shards_and_half_precision(folder, tmp_path):
-    found = tensors()
+    found = {**safetensors.read(folder / "model.safetensors")}
     names = sorted(found)
     for number, part in enumerate((names[::2], names[1::2])):
         safetensors.write(folder / f"model-{number}.safetensors", {name: found[name] for name in part}, {})
@@ -157,10 +143,11 @@ def test_a_language_begins_a_source(folder, tmp_path):
         ("source.spm", lambda path: path.unlink(), "no tokenizer in it; MarianMT has"),
         ("vocab.json", lambda path: write_json(path, {"</s>": 0, "<unk>": 1}), "have 91 rows for 2 pieces"),
         ("vocab.json", lambda path: write_json(path, {"</s>": 0, "<unk>": 2}), "its numbers have gaps"),
-        ("config.json", lambda path: write_json(path, CONFIG | {"model_type": "bart"}), "is a model of type bart; of"),
-        ("config.json", lambda path: write_json(path, CONFIG | {"activation_function": "gelu"}), "has no gelu, only"),
-        ("config.json", lambda path: write_json(path, CONFIG | {"d_model": None}), "lacks d_model"),
-        ("config.json", lambda path: write_json(path, CONFIG | {"encoder_layers": 1}), "does not know model.encoder.l"),
+        ("config.json", lambda path: write_json(path, MARIAN | {"model_type": "umt5"}), "is a model of type umt5; of"),
+        ("config.json", lambda path: write_json(path, MARIAN | {"model_type": "t5"}), "lacks d_kv, d_ff, num_layers, "),
+        ("config.json", lambda path: write_json(path, MARIAN | {"activation_function": "tanh"}), "has no tanh, only"),
+        ("config.json", lambda path: write_json(path, MARIAN | {"d_model": None}), "lacks d_model"),
+        ("config.json", lambda path: write_json(path, MARIAN | {"encoder_layers": 1}), "does not know model.encoder.l"),
     ],
 )  # fmt: skip
 def test_faults_in_one_line(folder, file, change, message):
@@ -168,3 +155,33 @@ def test_faults_in_one_line(folder, file, change, message):
     with pytest.raises(UserError, match=message) as caught:
         find(folder, Options())
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "file", "change", "message"),
+    [
+        ("m2m_100", "special_tokens_map.json", lambda path: path.unlink(), "no file lists its languages"),
+        ("m2m_100", "vocab.json", lambda path: path.write_text("{"), "its tokenizer is damaged .*; get the mod"),
+        ("m2m_100", "vocab.json", lambda path: write_json(path, {"<unk>": 99}), "tokenizer has 103 pieces, its embedd"),
+        ("m2m_100", "sentencepiece.bpe.model", lambda path: path.unlink(), "no tokenizer in it; it needs tokenizer.j"),
+        ("mbart", "tokenizer_config.json", lambda path: write_json(path, {"tokenizer_class": "MBartTokenizerFast"}),
+         "its sources end with their language"),
+        ("bart", "sentencepiece.bpe.model", lambda path: path.unlink(), "needs tokenizer.json, or vocab.json with me"),
+        ("t5", "spiece.model", lambda path: path.write_bytes(b"x"), "spiece.model"),
+        ("t5", "model.safetensors", lambda path: cut(path, 0.9), "cut off or damaged"),
+    ],
+)  # fmt: skip
+def test_faults_of_families_in_one_line(tmp_path, kind, file, change, message):
+    write(tmp_path / "model", kind)
+    change(tmp_path / "model" / file)
+    with pytest.raises(UserError, match=message) as caught:
+        find(tmp_path / "model", Options(languages=LANGUAGES.get(kind)))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("languages", [None, ("en", "xx")])
+def test_languages_must_be_those_of_the_model(tmp_path, languages):
+    write(tmp_path / "model", "m2m_100")
+    told = "xx is none of its languages" if languages else "no file says its languages"
+    with pytest.raises(UserError, match=f"{told}; give two with --languages .it has 3, like fr, de, en"):
+        find(tmp_path / "model", Options(languages=languages))

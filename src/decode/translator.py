@@ -134,8 +134,8 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that decode with one model folder; ``loaded`` takes them."""
     parser.add_argument("--model", type=there, required=True, help="model folder")
     parser.add_argument("--beam-size", type=positive, default=1, help="1 is greedy search")
-    parser.add_argument("--source-prefix", metavar="PIECES", help="or text before every source, for the model's own")
-    parser.add_argument("--target-prefix", metavar="PIECES", help="what translations begin with, no text")
+    parser.add_argument("--source-prefix", metavar="PIECES", help="or text, before every source")
+    parser.add_argument("--target-prefix", metavar="PIECES", help="what every translation begins with")
     parser.add_argument("--no-vocabulary-map", dest="vocabulary_map", action="store_false")
     parser.add_argument("--workers", type=positive, help="batches decoded at a time, a thread each (default: cores)")
     parser.add_argument(

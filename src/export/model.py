@@ -1,8 +1,8 @@
 """Make model folders of a model that was trained elsewhere: say what it is, and write it for the native engine.
 
-It recognises Marian's weights, also those of Firefox and Bergamot, CTranslate2's folders, Argos' packages, and the
-models of OPUS-MT as Hugging Face has them. Each type of weights becomes a folder ``<output>/native-<type>``, which all
-commands take like any other.
+It recognises Marian's weights, also those of Firefox and Bergamot, CTranslate2's folders, Argos' packages, and from
+Hugging Face OPUS-MT, M2M100, NLLB, BART, mBART-50, T5, mT5 and MADLAD-400. Each type of weights becomes a folder
+``<output>/native-<type>``, which all commands take like any other.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from common.errors import UserError, command
 from decode.engines.native import Native
 from export import model_folder
 from export.toolkits import ctranslate2, huggingface, marian
-from export.toolkits.found import Found, Options, Sides
+from export.toolkits.found import Found, Options
 from formats import native_model, tokenizers
 from formats.marian_binary import content
 from formats.model_folder import Description, Making
@@ -72,6 +72,7 @@ def write(found: Found, kinds: Sequence[str], system: str, output: Path) -> list
                 source=found.languages[0],
                 target=found.languages[1],
                 max_decoding_length=found.longest,
+                languages=found.model.vocabulary.languages or None,
                 shape=found.shape,
                 parameters=found.parameters,
                 quantization=kind,
@@ -84,10 +85,11 @@ def write(found: Found, kinds: Sequence[str], system: str, output: Path) -> list
     return folders
 
 
-def export(source: Path, output: Path, kinds: Sequence[str], options: Options, languages: Sides | None = None) -> None:
+def export(source: Path, output: Path, kinds: Sequence[str], options: Options) -> None:
     """Write the model folders, and print what was found and written. Raises UserError as ``find`` and ``write``."""
     found = find(source, options)
-    found.languages = languages or found.languages
+    found.languages = options.languages or found.languages
+    found.model.vocabulary.reframe(source, options.frame)
     print(described(source, found))
     for folder in write(found, kinds, output.resolve().name, output):
         print(f"wrote {folder}")
@@ -106,13 +108,19 @@ def main() -> None:
         "--tokenizer", type=there, nargs="+", default=[], help="SentencePiece model, one a side, or BPE"
     )
     parser.add_argument("--spaces", action="store_true", help="lines are pieces with spaces between them")
+    parser.add_argument("--source-prefix", metavar="PIECES", help="before every source, where no file tells them")
+    parser.add_argument("--source-suffix", metavar="PIECES", help="after every source, often </s>")
+    parser.add_argument("--target-prefix", metavar="PIECES", help="what every translation begins with")
     parser.add_argument("--vocabularies", type=there, nargs="+", default=[], help="of Marian's, one or one a side")
     parser.add_argument("--shortlist", type=there, help="lexical shortlist of Marian's, a text or its binary file")
     args = parser.parse_args()
     if len(args.tokenizer) > 2 or len(args.vocabularies) > 2:
         parser.error("--tokenizer and --vocabularies take one file, or one for each side")
-    options = Options(args.vocabularies, args.tokenizer, args.spaces, args.shortlist)
-    export(args.source, args.output, args.types, options, tuple(args.languages) if args.languages else None)
+    languages = tuple(args.languages) if args.languages else None
+    given = {"prefix": args.source_prefix, "suffix": args.source_suffix, "target_prefix": args.target_prefix}
+    frame = {name: pieces.split() for name, pieces in given.items() if pieces is not None}
+    options = Options(args.vocabularies, args.tokenizer, args.spaces, args.shortlist, languages, frame)
+    export(args.source, args.output, args.types, options)
 
 
 if __name__ == "__main__":
