@@ -17,6 +17,8 @@ from distill.tokenization import MosesBPE, tokenizers
 from export import read_opennmt_tf, untrained
 from export.import_teacher import Teacher, import_native, import_teacher
 from export.marian_parameters import CONFIG
+from export.model import export, find
+from export.toolkits.found import Options, transformer
 from formats import ctranslate2_model, marian
 from formats.ctranslate2_model import Variable
 
@@ -96,16 +98,31 @@ def test_a_run_that_ctranslate2_cannot_read_is_imported_for_the_native_engine(tm
         import_teacher(Teacher(checkpoint=str(run)), None, tmp_path / "int8")
 
 
+@native
+def test_a_run_becomes_a_model_folder(tmp_path, capsys):
+    run = shutil.copytree(folders()["opennmt-tf"], tmp_path / "run")
+    shutil.copy(folders()["float32"] / "sentencepiece.model", run)
+    export(run, tmp_path / "out", ["float32"], Options())
+    read_opennmt_tf.read(run).write("float32", tmp_path / "trained-here")
+    weights = (tmp_path / name / Native.weights for name in ("out/native-float32", "trained-here"))
+    assert len({path.read_bytes() for path in weights}) == 1
+    told = capsys.readouterr().out
+    assert "run: OpenNMT-tf" in told and str(transformer(read_opennmt_tf.read(run))) in told
+    (run / "sentencepiece.model").unlink()
+    with pytest.raises(UserError, match="no tokenizer in it; its vocabulary is a list of pieces; give the files with"):
+        find(run, Options())
+
+
 def test_a_teacher_that_the_native_engine_cannot_decode_is_refused_with_a_remedy(tmp_path):
     output, gelu = tmp_path / "given/imported/native-int8", tmp_path / "gelu"
     shutil.copytree(folders()["float32"], gelu)
     model = ctranslate2_model.read(gelu)
-    model.variables["encoder/activation"] = Variable((), 1, memoryview(np.int8(1).tobytes()))
+    model.variables["encoder/activation"] = Variable((), 1, memoryview(np.int8(4).tobytes()))
     ctranslate2_model.write(gelu, model)
     with pytest.raises(UserError) as refused:
         import_native(Teacher(ctranslate2=str(gelu)), None, output)
     message = str(refused.value)
-    assert message.startswith(f"{output}: ") and "the native engine has no activation 1" in message
+    assert message.startswith(f"{output}: ") and "the native engine has no activation 4" in message
     assert message.endswith("; CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}")
     assert not output.exists() and "\n" not in message
 

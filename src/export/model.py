@@ -1,8 +1,8 @@
 """Make model folders of a model that was trained elsewhere: say what it is, and write it for the native engine.
 
 It recognises Marian's weights, also those of Firefox and Bergamot, CTranslate2's folders, Argos' packages, and from
-Hugging Face OPUS-MT, M2M100, NLLB, BART, mBART-50, T5, mT5 and MADLAD-400. Each type of weights becomes a folder
-``<output>/native-<type>``, which all commands take like any other.
+Hugging Face OPUS-MT, M2M100, NLLB, BART, mBART-50, T5, mT5 and MADLAD-400, and runs of OpenNMT-tf. Each type of weights
+becomes a folder ``<output>/native-<type>``, which all commands take like any other.
 """
 
 import argparse
@@ -14,13 +14,13 @@ from common.command_line import there
 from common.errors import UserError, command
 from decode.engines.native import Native
 from export import model_folder
-from export.toolkits import ctranslate2, huggingface, marian
+from export.toolkits import ctranslate2, huggingface, marian, opennmt_tf
 from export.toolkits.found import Found, Options
 from formats import native_model, tokenizers
 from formats.marian_binary import content
 from formats.model_folder import Description, Making
 
-TOOLKITS = (ctranslate2, huggingface, marian)  # modules with `recognised` and `read`; asked in this order
+TOOLKITS = (ctranslate2, huggingface, opennmt_tf, marian)  # modules with `recognised` and `read`; asked in this order
 
 
 def find(source: Path, options: Options) -> Found:

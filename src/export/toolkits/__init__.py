@@ -6,5 +6,6 @@
   ``huggingface_pieces`` their vocabularies
 - ``huggingface_bart``: MarianMT (OPUS-MT), BART, mBART-50, M2M100 and NLLB
 - ``huggingface_t5``: T5, T5 v1.1, mT5 and MADLAD-400
+- ``opennmt_tf``: runs of OpenNMT-tf
 - ``marian``: Marian's models, also those of Firefox and Bergamot
 """

@@ -16,10 +16,8 @@ from common.errors import UserError
 from common.files import read_json
 from decode.engines.ctranslate2 import CTranslate2
 from export import read_ctranslate2
-from export.float_model import FloatModel
-from export.toolkits.found import Found, Options, tokenizer_files
+from export.toolkits.found import Found, Options, tokenizer_files, transformer
 from formats import ctranslate2_model, marian_binary
-from formats.shape import Transformer
 
 METADATA = "metadata.json"
 UNKNOWN = "its vocabulary is a list of pieces"
@@ -51,7 +49,7 @@ def _folder(folder: Path, beside: Path, options: Options) -> Found:
     found = Found(
         toolkit=f"CTranslate2, version {stored.version} of the format",
         model=model,
-        shape=str(_shape(model)),
+        shape=str(transformer(model)),
         parameters=sum(size for name, size in weights.items() if not name.endswith(left_out)),
         tokenizer=tokenizer_files(beside, options, UNKNOWN),
     )
@@ -59,13 +57,6 @@ def _folder(folder: Path, beside: Path, options: Options) -> Found:
         found.vocabulary_map = partial(shutil.copyfile, path)
         found.notes.append(f"vocabulary map of {path.name}")
     return found
-
-
-def _shape(model: FloatModel) -> Transformer:
-    names = ("encoder_layers", "decoder_layers", "units", "feed_forward_units", "encoder_heads")
-    encoder, decoder, units, inner, heads = (int(str(model.metadata[name])) for name in names)
-    tied = len({name for name, _ in model.embeddings.values()}) == 1
-    return Transformer(encoder, decoder, units, inner, heads, share_embeddings=tied)
 
 
 def _is_package(folder: Path) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from common.errors import UserError
 from export.float_model import FloatModel
 from formats import tokenizers
+from formats.shape import Transformer
 
 Sides = tuple[str | None, str | None]  # source and target language, where they are known
 SHARED_NAMES = ("sentencepiece.model", "spm.model", "sentencepiece.bpe.model", "spiece.model")
@@ -49,6 +50,14 @@ class Found:
     vocabulary_map: Callable[[Path], None] | None = None
     longest: int | None = None
     notes: list[str] = field(default_factory=list)
+
+
+def transformer(model: FloatModel) -> Transformer:
+    """The shape of a Transformer."""
+    names = ("encoder_layers", "decoder_layers", "units", "feed_forward_units", "encoder_heads")
+    encoder, decoder, units, inner, heads = (int(str(model.metadata[name])) for name in names)
+    tied = len({name for name, _ in model.embeddings.values()}) == 1
+    return Transformer(encoder, decoder, units, inner, heads, share_embeddings=tied)
 
 
 def tokenizer_files(folder: Path, options: Options, needed: str) -> dict[str, Path]:
