@@ -140,6 +140,6 @@ WRONG = [
     ("teachers.teacher.shape", SHAPE, ": units 10 is not a multiple of heads 4"),
     ("decoding.compute_types", ["int8", "float8"],
      ".1: 'float8' is not supported; supported: float32, int16, int8, float16,"),
-    ("distillation.compute_type", "int4",
-     ": 'int4' is not supported; supported: float32, int16, int8, float16"),
+    ("distillation.compute_type", "int3",
+     ": 'int3' is not supported; supported: float32, int16, int8, float16"),
 ]  # fmt: skip

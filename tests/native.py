@@ -27,7 +27,7 @@ REASON = "the native engine is not installed here; CTranslate2 decodes instead"
 engine = pytest.importorskip("nmt_frontier_engine", reason=REASON)
 kernels = pytest.importorskip("nmt_frontier_engine.kernels", reason=REASON)
 
-KINDS = ("float32", "int16", "int8")
+KINDS = native_model.TYPES
 WORDS = range(3, 120)  # the pieces of tests.models that are no control tokens
 
 

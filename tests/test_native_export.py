@@ -240,7 +240,7 @@ def test_weights_are_the_same_up_to_rounding(kind):
     stored, padding = np.split(tensors["source.rows"], [len(exact)])
     assert not padding.any()
     scale = tensors["source.scale"][: len(exact), None] if kind != "float32" else 1
-    limit = {"float32": 0, "int16": 32767, "int8": 127}[kind]
+    limit = {"float32": 0, "int16": 32767, "int8": 127, "int4": 127}[kind]
     off = np.abs(stored * scale - exact)
     assert off.max() == 0 if not limit else (off <= 0.51 * np.abs(exact).max(axis=1, keepdims=True) / limit).all()
 
@@ -323,13 +323,13 @@ def test_the_command_writes_all_types(tmp_path):
 
 
 def test_the_command_leaves_nothing_half_done(tmp_path, source):
-    wrong = convert("--model", source, "--outputs", tmp_path / "native-int4")
+    wrong = convert("--model", source, "--outputs", tmp_path / "native-int3")
     path = source / ctranslate2_model.NAME
     path.write_bytes(path.read_bytes()[:-10])
     damaged = convert("--model", source, "--outputs", tmp_path / "native-int8")
     for done in (wrong, damaged):
         assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
-    assert "its name must end in -float32, -int16, -int8" in wrong.stderr
+    assert "its name must end in -float32, -int16, -int8, -int4" in wrong.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["ctranslate2"]
 
 

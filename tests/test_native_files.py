@@ -286,7 +286,7 @@ HOSTILE = {
     "no metadata": (changed(__metadata__=None), "'format' is missing in its metadata"),
     "another format": (changed({"format": "x"}), "its format is not nmt-frontier-native-1"),
     "another architecture": (changed({"architecture": "rnn"}), "its architecture 'rnn' is unknown"),
-    "another type": (changed({"type": "int4"}), "its type 'int4' is unknown"),
+    "another type": (changed({"type": "int3"}), "its type 'int3' is unknown"),
     "a type that is not stored": (changed({"type": "int8"}), "is F32 .* where the model needs I8"),
     "a missing number": (changed({"units": None}), "'units' is missing in its metadata"),
     "units not of 16": (changed({"units": "24"}), "no multiple of 16"),

@@ -19,10 +19,11 @@ from formats import native_model, safetensors
 ROWS = 13  # more than any tile has, so that tiles of all sizes are used
 SIZES = [(16, 16), (16, 128), (48, 80), (64, 48), (1024, 128), (4096, 80)]  # inputs, outputs
 LIMITS = {"int16": (-4095, 4095), "int8": (1, 255), "unsigned int8": (0, 255)}  # of stored inputs
+PRODUCTS = {**LIMITS, "int4": (1, 255), "unsigned int4": (0, 255)}  # whose inputs are those of int8
 
 
 def stored(kind):
-    """The type of weights of a key of LIMITS."""
+    """The type of weights of a key of PRODUCTS."""
     return kind.split()[-1]
 
 
@@ -45,7 +46,7 @@ def weights(inputs, outputs):
 
 def extremes(integers, kind):
     """ROWS stored rows of inputs whose sums are extreme."""
-    low, high = LIMITS[kind]
+    low, high = PRODUCTS[kind]
     generator = np.random.default_rng(1)
     width = integers.shape[1]
     most = [np.where(sign * integers[channel] > 0, high, low) for channel in (0, -1) for sign in (1, -1)]
@@ -60,22 +61,35 @@ def linear(matrix, kind, bias=0):
     return {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
 
 
+def whole(matrix, kind):
+    """The integers of weights in a type; in int4, nibbles times steps."""
+    if native_model.of_product(kind, matrix.shape[1]) != "int4":
+        return native_model.quantized(matrix, "int8" if kind == "int4" else kind)[0]
+    nibbles, steps, _ = native_model.halved(matrix)
+    return nibbles * np.repeat(steps.astype(int), native_model.INT4_INPUTS, axis=1)
+
+
+def is_shifted(kind):
+    return kind in ("int8", "int4")
+
+
 def cases(kind, inputs, outputs):
-    """Name, tensors, rows, their scales and the exact product for each of ``weights``. kind: a key of LIMITS."""
+    """Name, tensors, rows, their scales and the exact product for each of ``weights``. kind: a key of PRODUCTS."""
     for name, matrix in weights(inputs, outputs).items():
-        (integers, _), tensors = native_model.quantized(matrix, stored(kind)), linear(matrix, stored(kind))
+        integers, tensors = whole(matrix, stored(kind)), linear(matrix, stored(kind))
         rows = extremes(integers, kind)
         scales = np.random.default_rng(2).uniform(0.1, 2, ROWS).astype(np.float32)
-        sums = (rows.astype(np.int64) - 128 * (kind == "int8")) @ integers.T.astype(np.int64)
+        sums = (rows.astype(np.int64) - 128 * is_shifted(kind)) @ integers.T.astype(np.int64)
         yield name, tensors, rows, scales, sums.astype(np.float32) * (scales[:, None] * tensors["scale"])
 
 
 def product(kind, tensors, rows, scales):
-    return kernels.product(tensors, stored(kind), rows, scales, shifted=kind == "int8")
+    stored_in = native_model.of_product(stored(kind), rows.shape[1])
+    return kernels.product(tensors, stored_in, rows, scales, shifted=is_shifted(kind))
 
 
 @pytest.mark.parametrize(("inputs", "outputs"), SIZES)
-@pytest.mark.parametrize("kind", LIMITS)
+@pytest.mark.parametrize("kind", PRODUCTS)
 def test_products_of_integers_are_exact_at_their_extremes(kind, inputs, outputs):
     for name, tensors, rows, scales, exact in cases(kind, inputs, outputs):
         for count in range(1, ROWS + 1):
@@ -92,7 +106,7 @@ def test_products_of_floats_are_exact_where_floats_are(inputs, outputs):
     assert (found == rows @ matrix.T + bias).all()
 
 
-@pytest.mark.parametrize("kind", ["float32", *LIMITS])
+@pytest.mark.parametrize("kind", ["float32", *PRODUCTS])
 def test_a_bias_is_added(kind):
     generator = np.random.default_rng(1)
     bias = generator.normal(size=80).astype(np.float32)
@@ -105,12 +119,12 @@ def test_a_bias_is_added(kind):
     np.testing.assert_allclose(found, exact + bias, rtol=1e-6, atol=1e-6 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize("kind", ["float32", *LIMITS])
+@pytest.mark.parametrize("kind", ["float32", *PRODUCTS])
 def test_a_row_does_not_depend_on_how_many_rows_there_are(kind):
     generator = np.random.default_rng(1)
     tensors = linear(weights(64, 80)["random"], stored(kind), generator.normal(size=80))
     floats = np.abs(generator.normal(size=(30, 64)))
-    rows, scales = kernels.quantise(floats, stored(kind), signed=kind != "unsigned int8")
+    rows, scales = kernels.quantise(floats, stored(kind), signed=not kind.startswith("unsigned"))
     alone = np.concatenate([product(kind, tensors, rows[r : r + 1], scales[r : r + 1]) for r in range(len(rows))])
     for count in range(2, len(rows) + 1):
         assert product(kind, tensors, rows[:count], scales[:count]).tobytes() == alone[:count].tobytes()
@@ -134,6 +148,22 @@ def test_no_sum_of_quantised_weights_can_overflow(matrix):
     assert np.abs(large.astype(np.int64)).sum(axis=1).max() * 4095 < 2**31
     for integers, scale in ((small, small_scale), (large, large_scale)):
         assert np.abs(matrix / scale[:, None] - integers).max() <= 0.5 + 1e-2  # the nearest integer
+
+
+@given(matrices)
+def test_no_sum_of_half_bytes_can_overflow(matrix):
+    """And no group of inputs has a larger error than with the step that its largest weight alone would give it."""
+    matrix = np.tile(matrix, 2)  # inputs in whole groups
+    nibbles, steps, scale = native_model.halved(matrix)
+    assert nibbles.min() >= -8 and nibbles.max() <= 7 and steps.min() >= -127
+    assert np.abs(steps.astype(np.int64)).sum(axis=1).max() * 255 * 8 * 32 < 2**31
+    groups = matrix.reshape(len(matrix), -1, 32).astype(float)
+    found = nibbles.reshape(groups.shape) * (steps * scale[:, None].astype(float))[:, :, None]
+    most = np.abs(groups).max(axis=2, keepdims=True)
+    usual = np.rint(groups / np.where(most, most, 1) * 7) / 7 * most
+    coarser = 8 * scale[:, None, None] / 2  # steps are multiples of the channel's scale
+    lost, expected = (np.sqrt(np.square(values - groups).sum(axis=2)) for values in (found, usual))
+    assert (lost <= expected + np.sqrt(32) * coarser[:, :, 0] + 1e-6).all()
 
 
 def exact_with(bounded):
@@ -274,13 +304,15 @@ def overflowing(root, kind, product, folder):
 def computed(root):
     """Digests of integers, digests of floats, and translations."""
     integers, rounded = {}, {}
-    for kind in LIMITS:
+    for kind in PRODUCTS:
         sizes = [size for size in SIZES if size[0] < 4096]
         found = [product(kind, *case[1:4]) for size in sizes for case in cases(kind, *size)]
         integers[f"products of {kind}"] = digest(found)
-        quantised = [kernels.quantise(np.abs(rows), stored(kind), kind != "unsigned int8") for rows in ACTIVATIONS]
+        quantised = [
+            kernels.quantise(np.abs(rows), stored(kind), not kind.startswith("unsigned")) for rows in ACTIVATIONS
+        ]
         integers[f"activations in {kind}"] = digest(array for pair in quantised for array in pair)
-        quantised = [kernels.quantise(NOT_FINITE, stored(kind), kind != "unsigned int8", scale) for scale in (0, 0.5)]
+        quantised = [kernels.quantise(NOT_FINITE, stored(kind), signed, scale) for scale in (0, 0.5)]
         integers[f"activations that are not finite in {kind}"] = digest(rows for rows, _ in quantised)
     matrix, rows = (np.random.default_rng(1).normal(size=(80, 64)).astype(np.float32) for _ in range(2))
     gates = np.random.default_rng(1).normal(0, 3, (4, 64))

@@ -300,15 +300,16 @@ void nmt_input_scales(const nmt_worker* worker, int product, double* to) {
   std::copy(std::begin(numbers), std::end(numbers), to);
 }
 
-int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const float* scale,
-                const int32_t* offset, const float* bias, int32_t rows, const char* input_rows,
+int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const int8_t* steps,
+                const float* scale, const int32_t* offset, const float* bias, int32_t rows, const char* input_rows,
                 const float* input_scale, int32_t shifted, int32_t tile, float* to, int32_t repeat, char* error,
                 size_t error_size) {
   return guarded(error, error_size, [&] {
-    if (type < 0 || type > 2 || inputs < 16 || inputs % 16 || outputs < 16 || outputs % 16 || rows < 1)
-      throw Error("a product needs rows, and inputs and outputs that are multiples of 16");
+    const int32_t whole = (Type)type == Type::int4 ? kStepInputs : 16;
+    if (type < 0 || type > 3 || inputs < 16 || inputs % whole || outputs < 16 || outputs % 16 || rows < 1)
+      throw Error("a product needs rows, and inputs and outputs that are multiples of 16, inputs of int4 of 32");
     if ((uintptr_t)panels % 64) throw Error("weights must be aligned to 64 bytes");
-    Linear weights = {(Type)type, inputs, outputs, panels, scale, offset, bias, checked_tile(tile)};
+    Linear weights = {(Type)type, inputs, outputs, panels, scale, offset, steps, bias, checked_tile(tile)};
     if (weights.tile == Tile::amx) weights.tiled_rows = 1;  // the tile that was asked for
     for (int32_t r = 0; r < repeat; ++r)
       kernels().product(weights, {input_rows, input_scale, shifted != 0}, rows, 0, outputs / kPanel,

@@ -82,10 +82,10 @@ NMT_EXPORT void nmt_calibrate(nmt_worker* worker, int on);  // turns the recordi
 NMT_EXPORT void nmt_input_scales(const nmt_worker* worker, int product, double* scales);
 
 // One product, for tests and kernel benchmarks: [rows][inputs] times packed weights.
-NMT_EXPORT int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const float* scale,
-                           const int32_t* offset, const float* bias, int32_t rows, const char* input_rows,
-                           const float* input_scale, int32_t shifted, int32_t tile, float* to, int32_t repeat,
-                           char* error, size_t error_size);
+NMT_EXPORT int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panels, const int8_t* steps,
+                           const float* scale, const int32_t* offset, const float* bias, int32_t rows,
+                           const char* input_rows, const float* input_scale, int32_t shifted, int32_t tile, float* to,
+                           int32_t repeat, char* error, size_t error_size);
 NMT_EXPORT int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
                             int32_t is_signed, float fixed, char* error, size_t error_size);
 // An activation (Activation of kernels/kernels.h) of rows, in place; gated: rows have 2 x `units` floats, and the

@@ -8,6 +8,8 @@
 //   int8   inputs are 0..255 (signed values plus 128), weights -127..127. Where instructions add two products in 16 bits
 //          with saturation (vpmaddubsw), two such sums are added in 16 bits before they are widened: in each 16-bit lane
 //          the positive weights of the 2 x 2 inputs sum to at most 128, and so do the negative: 255 * 128 < 2^15.
+//   int4   weights are -8..7 times the step of 32 inputs, -127..127: 32 x 255 x 8 = 65,280 times a step, and the magnitudes
+//          of a channel's steps sum to less than 2^31 / 65,280. In 16 bits, 16 products fit: 16 x 255 x 8 < 2^15.
 //   int16  inputs are at most 4,095 in magnitude, and the magnitudes of a channel's weights sum to less than 2^31 / 4,095.
 #pragma once
 
@@ -131,6 +133,55 @@ struct ByteDot {
 #endif
 };
 
+// A byte of int4 has a weight of one group in its lower half, and that of the next group in its upper half. With VNNI,
+// weights count 16 times, so that a mask is enough; without it, products of all inputs of a step are added in 16 bits.
+struct NibbleDot {
+  using Sum = IntPart;
+  using Vector = Ints;
+  using Weights = ByteDot::Weights;
+  typedef uint16_t Words __attribute__((vector_size(kPartBytes)));
+#if defined(__AVX512VNNI__) || defined(NMT_AVXVNNI)
+  static NMT_INLINE Weights load(const char* panel) {
+    const Words both = (Words)fetched(panel);
+    return {(Register)(both << 4 & 0xF0F0), (Register)(both & 0xF0F0)};
+  }
+  static NMT_INLINE void step(IntPart& part, const char* row, const Weights& weights) {
+    ByteDot::step(part, row, weights);
+  }
+  static NMT_INLINE void add(Sum& sum, IntPart part, IntPart multiple) { sum += (part >> 4) * multiple; }
+#else
+  static NMT_INLINE Weights load(const char* panel) {
+    const Words both = (Words)fetched(panel);
+    return {with_sign((Register)(both & 0x0F0F)), with_sign((Register)(both >> 4 & 0x0F0F))};
+  }
+  static NMT_INLINE Register with_sign(Register nibbles) {
+    const __m128i values = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1);
+#if defined(__AVX512F__)
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(values), nibbles);
+#else
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(values), nibbles);
+#endif
+  }
+  static NMT_INLINE void step(IntPart& part, const char* row, const Weights& weights) {
+#if defined(__AVX512F__)
+    part = (IntPart)((Words)part + (Words)_mm512_maddubs_epi16(repeated(row), weights.first));
+    part = (IntPart)((Words)part + (Words)_mm512_maddubs_epi16(repeated(row + 4), weights.second));
+#else
+    part = (IntPart)((Words)part + (Words)_mm256_maddubs_epi16(repeated(row), weights.first));
+    part = (IntPart)((Words)part + (Words)_mm256_maddubs_epi16(repeated(row + 4), weights.second));
+#endif
+  }
+  static NMT_INLINE void add(Sum& sum, IntPart part, IntPart multiple) {
+    const IntPart pairs = (multiple & 0xFFFF) | multiple << 16;
+#if defined(__AVX512F__)
+    sum += (IntPart)_mm512_madd_epi16((Register)part, (Register)pairs);
+#else
+    sum += (IntPart)_mm256_madd_epi16((Register)part, (Register)pairs);
+#endif
+  }
+#endif
+};
+
 #else
 
 // The portable sums, element by element; compilers vectorise them.
@@ -160,6 +211,30 @@ struct IntegerDot {
 };
 using ShortDot = IntegerDot<int16_t, int16_t, 2, 1>;
 using ByteDot = IntegerDot<uint8_t, int8_t, 4, 2>;
+
+struct NibbleDot {
+  using Sum = IntPart;
+  using Vector = Ints;
+  using Weights = ByteDot::Weights;
+  static NMT_INLINE Weights load(const char* panel) {
+    uint8_t both[kPartLanes][4];
+    std::memcpy(both, panel, sizeof both);
+    Weights weights;
+    for (int channel = 0; channel < kPartLanes; ++channel)
+      for (int e = 0; e < 4; ++e) {
+        weights.groups[0][channel][e] = (int8_t)(((both[channel][e] & 15) ^ 8) - 8);
+        weights.groups[1][channel][e] = (int8_t)((both[channel][e] >> 4 ^ 8) - 8);
+      }
+    return weights;
+  }
+  static NMT_INLINE void step(IntPart& part, const char* row, const Weights& weights) {
+    ByteDot::step(part, row, weights);
+  }
+  static NMT_INLINE void add(Sum& sum, IntPart part, IntPart multiple) {
+    for (int channel = 0; channel < kPartLanes; ++channel)
+      sum[channel] = (int32_t)((uint32_t)sum[channel] + (uint32_t)(part[channel] * multiple[channel]));
+  }
+};
 
 #endif
 

@@ -6,7 +6,8 @@
 
 namespace nmt {
 
-enum class Type : int32_t { float32, int16, int8 };
+// int4 is a type of products only: their inputs, and all else of the model, are int8.
+enum class Type : int32_t { float32, int16, int8, int4 };
 
 constexpr int kPanel = 16;                     // channels of a panel of weights
 constexpr int kPagePositions = 16;             // positions of a page of keys and values
@@ -21,17 +22,22 @@ constexpr float kNever = -1e30f;   // score of a column that may not be chosen; 
 // default of the set that has them. Results are the same.
 enum class Tile : int32_t { usual, tall, square, amx, count };
 
+// Bytes of an input, or of a weight of another type than int4.
 // static: a copy compiled for one instruction set must never run on a CPU without it.
 static inline size_t element_bytes(Type type) { return type == Type::float32 ? 4 : type == Type::int16 ? 2 : 1; }
 
-// Weights of a matrix product. panels: [outputs / 16][inputs / g][16][g], g elements being 4 bytes (kernels/dots.h).
+constexpr int kStepInputs = 32;  // inputs of int4 that share a step
+
+// Weights of a matrix product. panels: [outputs / 16][inputs / g][16][g], g elements being 4 bytes; int4 has two of them
+// in a byte (kernels/dots.h).
 struct Linear {
   Type type = Type::float32;
   int inputs = 0;                   // a multiple of 16
   int outputs = 0;                  // a multiple of 16
   const char* panels = nullptr;     // aligned to 64 bytes
   const float* scale = nullptr;     // of each channel's weights; unused in float32
-  const int32_t* offset = nullptr;  // -128 x the sum of the channel's weights, for inputs with 128 added; int8 only
+  const int32_t* offset = nullptr;  // -128 x the sum of the channel's weights, for inputs with 128 added; int8 and int4
+  const int8_t* steps = nullptr;    // int4: [outputs / 16][inputs / 32][16], what weights are multiples of
   const float* bias = nullptr;
   Tile tile = Tile::usual;
   float input_scale = 0;       // calibrated scale of all rows of inputs; 0: each row has its own
@@ -40,14 +46,18 @@ struct Linear {
   int tiled_rows = 0;          // fewest rows of a product on the registers of AMX; 0: kFewestTiled (kernels/tiles.h)
 };
 
-// Bytes of a row of inputs, or of a channel's weights.
+// Bytes of a row of inputs.
 static inline size_t row_bytes(const Linear& weights) { return (size_t)weights.inputs * element_bytes(weights.type); }
+// Bytes of a panel of weights.
+static inline size_t panel_bytes(const Linear& weights) {
+  return row_bytes(weights) * kPanel / (weights.type == Type::int4 ? 2 : 1);
+}
 
 // Input rows of a product, in the type of its weights.
 struct Inputs {
   const char* rows = nullptr;    // [rows][inputs]
   const float* scale = nullptr;  // per row; unused in float32
-  bool shifted = false;          // int8: 128 was added to signed values; otherwise values are unsigned
+  bool shifted = false;          // bytes: 128 was added to signed values; otherwise values are unsigned
 };
 
 // Of feed-forward layers; `gelu` is exact (with the error function), `gelu_tanh` its approximation.

@@ -46,7 +46,7 @@ template <class Dot>
 NMT_INLINE typename Dot::Sum start(const Linear& weights, int channel, bool shifted) {
   typename Dot::Sum sum{};
   if constexpr (std::is_same_v<Dot, FloatDot>) sum = *(const StoredFloats*)(weights.bias + channel);
-  if constexpr (std::is_same_v<Dot, ByteDot>)
+  if constexpr (std::is_same_v<Dot, ByteDot> || std::is_same_v<Dot, NibbleDot>)
     if (shifted) sum = *(const StoredInts*)(weights.offset + channel);
   return sum;
 }
@@ -59,13 +59,9 @@ NMT_INLINE Floats finish(const typename Dot::Vector& sum, const Linear& weights,
     return fma(converted(sum), all(row_scale) * load(weights.scale + channel), load(weights.bias + channel));
 }
 
-template <class Dot, Epilogue epilogue, int kRows, int kPanels>
-__attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
+template <class Dot, int kRows, int kPanels>
+NMT_INLINE void add_products(const Operands& t, int row, int panel, typename Dot::Sum* sums) {
   constexpr int kColumns = kPanels * kParts;
-  typename Dot::Sum sums[kRows * kColumns];
-  unrolled<kRows * kColumns>([&](auto i) NMT_LAMBDA {
-    sums[i] = start<Dot>(t.weights, panel * kPanel + i % kColumns * kPartLanes, t.inputs.shifted);
-  });
   const char* rows = t.inputs.rows + row * t.row_bytes;
   const char* panels = t.weights.panels + panel * t.panel_bytes;
   const char* const end = rows + t.row_bytes;
@@ -86,6 +82,45 @@ __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
                           NMT_LAMBDA { step<Dot, kRows>(sums[r * kColumns + c], rows + r * row_bytes, weights); });
     });
   }
+}
+
+// The same in 4 bits: the sum over the inputs that share a step is multiplied by it, and added to a channel's sum.
+template <int kRows, int kPanels>
+NMT_INLINE void add_multiples(const Operands& t, int row, int panel, NibbleDot::Sum* sums) {
+  constexpr int kColumns = kPanels * kParts;
+  constexpr int kStepBytes = kStepInputs * kPanel / 2;  // of a panel
+  const char* rows = t.inputs.rows + row * t.row_bytes;
+  const char* panels = t.weights.panels + panel * t.panel_bytes;
+  const char* const end = rows + t.row_bytes;
+  const size_t row_bytes = t.row_bytes, panel_bytes = t.panel_bytes;
+  const size_t panel_steps = row_bytes / kStepInputs * kPanel;
+  const int8_t* steps = t.weights.steps + panel * panel_steps;
+  for (; rows < end; rows += kStepInputs, panels += kStepBytes, steps += kPanel)
+    unrolled<kColumns>([&](auto c) NMT_LAMBDA {
+      const char* const weights = panels + (c / kParts) * panel_bytes + (c % kParts) * kPartBytes;
+      IntPart parts[kRows] = {};
+      unrolled<kStepBytes / kLine>([&](auto line) NMT_LAMBDA {
+        if (row == 0 && c % kParts == 0) __builtin_prefetch(weights + line * kLine + kAhead);
+        const auto loaded = NibbleDot::load(weights + line * kLine);
+        unrolled<kRows>([&](auto r) NMT_LAMBDA { NibbleDot::step(parts[r], rows + r * row_bytes + 8 * line, loaded); });
+      });
+      const Ints multiples = load(steps + (c / kParts) * panel_steps);
+      unrolled<kRows>([&](auto r)
+                          NMT_LAMBDA { NibbleDot::add(sums[r * kColumns + c], parts[r], multiples.part[c % kParts]); });
+    });
+}
+
+template <class Dot, Epilogue epilogue, int kRows, int kPanels>
+__attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
+  constexpr int kColumns = kPanels * kParts;
+  typename Dot::Sum sums[kRows * kColumns];
+  unrolled<kRows * kColumns>([&](auto i) NMT_LAMBDA {
+    sums[i] = start<Dot>(t.weights, panel * kPanel + i % kColumns * kPartLanes, t.inputs.shifted);
+  });
+  if constexpr (std::is_same_v<Dot, NibbleDot>)
+    add_multiples<kRows, kPanels>(t, row, panel, sums);
+  else
+    add_products<Dot, kRows, kPanels>(t, row, panel, sums);
   unrolled<kRows>([&](auto r) NMT_LAMBDA {
     const float row_scale = std::is_same_v<Dot, FloatDot> ? 1.0f : t.inputs.scale[row + r];
     float* to = t.outputs.rows + (size_t)(row + r) * t.outputs.stride + panel * kPanel;
@@ -168,12 +203,11 @@ void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first
         (weights.tile == Tile::usual || weights.tile == Tile::amx))
       return TiledProduct<epilogue>(weights, inputs, rows, outputs).compute(first, last);
 #endif
-  const size_t bytes = row_bytes(weights);
   using S = Sizes<Dot>;
   const bool given = weights.tile == Tile::tall || weights.tile == Tile::square;
   const bool square = given ? weights.tile == Tile::square : S::kSquare;
   const bool few = rows <= S::kFewRows || square;
-  const Operands t{weights, inputs, outputs, bytes * kPanel, bytes, few ? S::kFewRows : S::kRows};
+  const Operands t{weights, inputs, outputs, panel_bytes(weights), row_bytes(weights), few ? S::kFewRows : S::kRows};
   if constexpr (epilogue == Epilogue::relu) std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
   if (rows == 1)
     all_tiles<Dot, epilogue, 1, S::kSinglePanels>(t, rows, first, last);
@@ -197,6 +231,7 @@ void product(const Linear& weights, const Inputs& inputs, int rows, int first, i
     case Type::float32: return multiply<FloatDot>(weights, inputs, rows, first, last, outputs);
     case Type::int16: return multiply<ShortDot>(weights, inputs, rows, first, last, outputs);
     case Type::int8: return multiply<ByteDot>(weights, inputs, rows, first, last, outputs);
+    case Type::int4: return multiply<NibbleDot>(weights, inputs, rows, first, last, outputs);
   }
 }
 

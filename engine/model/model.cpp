@@ -19,7 +19,8 @@ const char* stored(Type type) { return type == Type::float32 ? "F32" : type == T
 Model::Model(std::unique_ptr<SafeTensors> file) : file_(std::move(file)) {
   Shape& s = shape;
   const std::string& type = file_->metadata("type");
-  if (type != "float32" && type != "int16" && type != "int8") file_->fail("its type '" + type + "' is unknown");
+  if (type != "float32" && type != "int16" && type != "int8" && type != "int4")
+    file_->fail("its type '" + type + "' is unknown");
   s.type = type == "float32" ? Type::float32 : type == "int16" ? Type::int16 : Type::int8;
   s.source_pieces = count("source_pieces", 1, 1 << 24);
   s.target_pieces = count("target_pieces", 1, 1 << 24);
@@ -43,48 +44,57 @@ void Model::read_pieces() {
   output_rows = rows("output", s.target_pieces, s.output_units);
   const size_t entries = (size_t)output_rows.entries;
   output_bias_ = file_->floats("output.bias", {entries});
-  if (s.type == Type::int8) output_offset_ = offset("output", entries, s.output_units);
+  if (s.type == Type::int8) output_offset_ = offset("output", entries, s.output_units, s.type);
   Buffer<char> panel;
   const size_t row = output_rows.row_bytes(s.type, s.output_units);
   for (size_t entry = 0; s.type != Type::float32 && entry < entries; entry += kPanel) {
     const char* from[kPanel];
     for (size_t i = 0; i < kPanel; ++i) from[i] = output_rows.rows + (entry + i) * row;
     kernels().interleave(from, (int)(row / 4), panel.get(row * kPanel));
-    require_bounded(file_->metadata("rows.output") + ".rows", panel.data(), s.output_units);
+    require_bounded(file_->metadata("rows.output") + ".rows", panel.data(), s.output_units, s.type);
   }
   output_input_scale = input_scale("output");
   products.push_back("output");
 }
 
 Linear Model::linear(const std::string& name, int outputs, int inputs) {
-  const Type type = shape.type;
+  const bool nibbles = file_->has(name + ".steps");  // other products of an int4 model are int8
+  const Type type = nibbles ? Type::int4 : shape.type;
   const size_t group = type == Type::float32 ? 1 : type == Type::int16 ? 2 : 4;
   const size_t n = (size_t)outputs, k = (size_t)inputs;
   Linear result;
   result.type = type;
   result.inputs = inputs;
   result.outputs = outputs;
-  result.panels = file_->data(name + ".weight", stored(type), {n / kPanel, k / group, kPanel, group});
+  if (nibbles) {
+    if (shape.type != Type::int8 || k % kStepInputs) file_->fail("'" + name + "' cannot have steps");
+    result.steps = (const int8_t*)file_->data(name + ".steps", "I8", {n / kPanel, k / kStepInputs, kPanel});
+  }
+  const size_t groups = k / group / (nibbles ? 2 : 1);
+  result.panels = file_->data(name + ".weight", stored(type), {n / kPanel, groups, kPanel, group});
   result.bias = file_->floats(name + ".bias", {n});
   if (type != Type::float32) result.scale = file_->floats(name + ".scale", {n});
-  if (type == Type::int8) result.offset = offset(name, n, inputs);
+  if (shape.type == Type::int8) result.offset = offset(name, n, inputs, type);
   for (size_t panel = 0; panel < n / kPanel; ++panel)
-    require_bounded(name + ".weight", result.panels + panel * kPanel * row_bytes(result), inputs);
+    if (nibbles)
+      require_bounded(name + ".steps", (const char*)result.steps + panel * (k / kStepInputs) * kPanel, inputs, type);
+    else
+      require_bounded(name + ".weight", result.panels + panel * panel_bytes(result), inputs, type);
   result.input_scale = input_scale(name);
   result.number = (int)products.size();
   products.push_back(name);
   return result;
 }
 
-const int32_t* Model::offset(const std::string& product, size_t outputs, int inputs) const {
+const int32_t* Model::offset(const std::string& product, size_t outputs, int inputs, Type type) const {
   const auto* const values = (const int32_t*)file_->data(product + ".offset", "I32", {outputs});
-  if (!std::all_of(values, values + outputs, [&](int32_t value) { return bounded_offset(value, inputs); }))
+  if (!std::all_of(values, values + outputs, [&](int32_t value) { return bounded_offset(type, value, inputs); }))
     file_->fail("'" + product + ".offset' is out of range; export the model again");
   return values;
 }
 
-void Model::require_bounded(const std::string& name, const char* panel, int inputs) const {
-  if (!bounded(shape.type, panel, inputs))
+void Model::require_bounded(const std::string& name, const char* panel, int inputs, Type type) const {
+  if (!bounded(type, panel, inputs))
     file_->fail("'" + name + "' holds integers whose sums may overflow; export the model again");
 }
 
@@ -133,7 +143,7 @@ void Model::choose_tiled_rows(int inputs, int outputs, int rows) {
 void Model::unpack() {
   require_unused();
   for (Linear* const weights : linears()) {
-    if (weights->rows) continue;  // already unpacked
+    if (weights->rows || weights->type == Type::int4) continue;  // already unpacked, or half bytes, which have no rows
     const size_t row = row_bytes(*weights), panel = row * kPanel;
     Buffer<char> rows;
     char* const to = rows.get(row * (size_t)weights->outputs);

@@ -81,8 +81,8 @@ class Model {
  private:
   void require_unused() const;
   float input_scale(const std::string& product) const;
-  const int32_t* offset(const std::string& product, size_t outputs, int inputs) const;
-  void require_bounded(const std::string& name, const char* panel, int inputs) const;
+  const int32_t* offset(const std::string& product, size_t outputs, int inputs, Type type) const;
+  void require_bounded(const std::string& name, const char* panel, int inputs, Type type) const;
   Rows rows(const std::string& name, int pieces, int units) const;
 
   const std::shared_ptr<const void> use_ = std::make_shared<char>();

@@ -42,10 +42,19 @@ bool channels_bounded(const char* panel, int inputs) {
   return true;
 }
 
+// panel: its steps; all weights of a step are -8..7 times it.
+bool steps_bounded(const char* panel, int inputs) {
+  int32_t sums[kPanel] = {};
+  for (int step = 0; step < inputs / kStepInputs; ++step, panel += kPanel)
+    for (int channel = 0; channel < kPanel; ++channel) sums[channel] += std::abs((int)(int8_t)panel[channel]);
+  return *std::max_element(sums, sums + kPanel) <= kStepBound;
+}
+
 }  // namespace
 
 bool bounded(Type type, const char* panel, int inputs) {
   if (type == Type::float32) return true;
+  if (type == Type::int4) return steps_bounded(panel, inputs);
   return type == Type::int8 ? lanes_bounded(panel, inputs) : channels_bounded(panel, inputs);
 }
 

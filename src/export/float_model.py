@@ -56,6 +56,7 @@ class FloatModel:
         tensors = {name: value.astype(np.float32) for name, value in self.vectors.items()}
         for name, (weights, bias) in self.products.items():
             tensors |= native_model.linear(name, weights, bias, kind, self.integers)
+        kind = native_model.ROWS.get(kind, kind)
         stored: dict[str, str] = {}
         for side in ("output", "source", "target"):  # the output layer's first: its integers are bounded
             origin, matrix = self.embeddings[side]

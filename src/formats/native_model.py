@@ -26,7 +26,8 @@ from formats.vocabulary_map import VocabularyMap
 VOCABULARY = "vocabulary.json"
 NAME = "weights.safetensors"
 FORMAT = "nmt-frontier-native-1"
-TYPES = {"float32": np.float32, "int16": np.int16, "int8": np.int8}
+TYPES = ("float32", "int16", "int8", "int4")
+ROWS = {"int4": "int8"}  # the type of embeddings and output layer, where it is another
 PANEL = 16
 
 # The widest model that the engine takes (kMostUnits in engine/kernels/kernels.h). A product has up to four times as
@@ -37,6 +38,8 @@ MOST_UNITS = 8192
 MULTIPLES = 16  # of its step that the smallest weight of a row of integers has, at most
 INT8_LANE = 128  # largest sum of the weights of one sign in a 16-bit lane: 255 x 128 < 2^15
 INT16_INPUT = 4095  # magnitude of an int16 input
+INT4_INPUTS = 32  # inputs of an int4 channel that share a step
+INT4_STEPS = 2**31 // (255 * 8 * INT4_INPUTS)  # sum of the magnitudes of a channel's steps
 INT32 = 2**31 - 1
 
 MAP_NAME = "map.safetensors"
@@ -119,9 +122,59 @@ def panels(matrix: Array) -> Array:
     return np.ascontiguousarray(matrix.reshape(outputs // PANEL, PANEL, inputs // group, group).transpose(0, 2, 1, 3))
 
 
+def halved(weights: Array) -> tuple[Array, Array, Array]:
+    """Rows of float32 weights in 4 bits: weight = nibble x step x scale.
+
+    Returns nibbles [rows, inputs], -8 to 7, steps [rows, inputs / 32], -127 to 127, and the scale of each row. Of all
+    steps that a group of inputs may have, it gets the one with the least squared error. Inputs: a multiple of 32.
+    """
+    groups = weights.astype(np.float32).reshape(len(weights), -1, INT4_INPUTS)
+    places = np.abs(groups).argmax(axis=2)
+    extremes = np.take_along_axis(groups, places[:, :, None], axis=2)[:, :, 0]
+    most = min(127, INT4_STEPS // groups.shape[1])
+    scale = np.maximum(np.abs(extremes).max(axis=1), 1e-9) / 7 / most
+    best = np.zeros(extremes.shape, np.int8)
+    least = np.full(extremes.shape, np.inf, np.float32)
+    for divisor in (*np.arange(-9, -5, 0.25), *np.arange(5.5, 8, 0.25)):  # negative: the extreme has the sign of -8
+        found = np.rint(extremes / scale[:, None] / divisor).clip(-most, most)
+        step = found * scale[:, None]
+        error = np.square(groups - nibbles(groups, step) * step[:, :, None]).sum(axis=2)
+        best, least = np.where(error < least, found, best).astype(np.int8), np.minimum(least, error)
+    return nibbles(groups, best * scale[:, None]).reshape(weights.shape).astype(np.int8), best, scale.astype(np.float32)
+
+
+def nibbles(groups: Array, step: Array) -> Array:
+    """The nearest multiples of each group's step that 4 bits have."""
+    found: Array = np.rint(groups / np.where(step == 0, np.inf, step)[:, :, None]).clip(-8, 7)
+    return found
+
+
+def half_bytes(integers: Array) -> Array:
+    """Panels of 8-bit integers, each group of inputs with the next: its own in the lower halves of the bytes."""
+    lower, upper = integers[:, ::2] & 15, integers[:, 1::2] << 4
+    packed: Array = lower | upper
+    return packed
+
+
+def of_product(kind: str, inputs: int) -> str:
+    """The type of a product with these inputs in a model of a type."""
+    return "int8" if kind == "int4" and inputs % INT4_INPUTS else kind
+
+
 def linear(name: str, weights: Array, bias: Array, kind: str, keep: bool = False) -> dict[str, Array]:
     """The tensors of a product. weights: float32 [outputs, inputs], multiples of 16. keep: as for ``quantized``."""
+    kind = of_product(kind, weights.shape[1])
     tensors = {f"{name}.bias": bias.astype(np.float32)}
+    if kind == "int4":
+        integers, step, scale = halved(weights)
+        wide = integers * np.repeat(step.astype(np.int64), INT4_INPUTS, axis=1)
+        return {
+            f"{name}.weight": half_bytes(panels(integers)),
+            f"{name}.steps": np.ascontiguousarray(step.reshape(-1, PANEL, step.shape[1]).transpose(0, 2, 1)),
+            f"{name}.scale": scale,
+            f"{name}.offset": offset(wide),
+            **tensors,
+        }
     if kind == "float32":
         return {f"{name}.weight": panels(weights.astype(np.float32)), **tensors}
     integers, scale = quantized(weights, kind, keep=keep)

@@ -97,7 +97,8 @@ def of_model(folder: Path) -> Iterator[tuple[int, int]]:
     tensors, shape = safetensors.read(path), safetensors.metadata(path)
     for name, tensor in tensors.items():
         if name.endswith(".weight"):  # [outputs / 16][inputs / group][16][group]
-            yield tensor.shape[1] * tensor.shape[3], tensor.shape[0] * tensor.shape[2]
+            halved = name.replace(".weight", ".steps") in tensors
+            yield tensor.shape[1] * tensor.shape[3] * (1 + halved), tensor.shape[0] * tensor.shape[2]
     yield tensors[f"{shape['rows.output']}.rows"].shape[1], int(shape["target_pieces"])
 
 
@@ -108,6 +109,7 @@ def tiles(inputs: int, outputs: int, kind: str, count: int = ROWS) -> dict[str, 
     random = np.random.default_rng(1)
     outputs = native_model.padded(min(outputs, CANDIDATES))
     matrix = random.normal(size=(outputs, inputs)).astype(np.float32)
+    kind = native_model.of_product(kind, inputs)
     weights = native_model.linear("w", matrix, np.zeros(outputs), kind)
     tensors = {name.partition(".")[2]: tensor for name, tensor in weights.items()}
     rows, scale = kernels.quantise(random.normal(size=(count, inputs)).astype(np.float32), kind)

@@ -42,8 +42,9 @@ def problems(config: Configuration) -> Iterator[str]:
     yield from mixture_problems(config)
     yield from corpus_problems(config)
     yield from vocabulary_problems(config)
+    measured = [CTranslate2, *(engines.ENGINES[name] for name in config.decoding.engines)]
     for number, name in enumerate(config.decoding.compute_types):
-        yield from _type_problems(f"decoding.compute_types.{number}", name, CTranslate2)
+        yield from _type_problems(f"decoding.compute_types.{number}", name, *measured)
     yield from timing_problems(config)
 
 
@@ -91,10 +92,11 @@ def teacher_problems(config: Configuration) -> Iterator[str]:
             yield f"teachers.{name}.shape: {refused}{remedy}"
 
 
-def _type_problems(path: str, name: str, used: type[engines.Engine]) -> Iterator[str]:
-    """A line for a type that an engine has on no machine."""
-    if name not in used.types:
-        yield f"{path}: {name!r} is not supported; supported: {', '.join(used.types)}"
+def _type_problems(path: str, name: str, *used: type[engines.Engine]) -> Iterator[str]:
+    """A line for a type that none of the engines has on any machine."""
+    supported = dict.fromkeys(type for engine in used for type in engine.types)
+    if name not in supported:
+        yield f"{path}: {name!r} is not supported; supported: {', '.join(supported)}"
 
 
 def mixture_problems(config: Configuration) -> Iterator[str]:

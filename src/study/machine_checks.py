@@ -18,7 +18,8 @@ def problems(study: Study) -> Iterator[str]:
     """A line for each reason why the study cannot run here."""
     config = study.config
     for number, name in enumerate(config.decoding.compute_types):
-        yield from _type_problems(f"decoding.compute_types.{number}", name)
+        if name in CTranslate2.types:  # others are the native engine's, which are the same on every machine
+            yield from _type_problems(f"decoding.compute_types.{number}", name)
     on_cpu = study.teachers.engine == CTranslate2.name and config.distillation.device == "cpu"
     if study.systems.teachers and on_cpu:
         yield from _type_problems("distillation.compute_type", study.teachers.type)

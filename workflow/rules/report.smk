@@ -4,7 +4,7 @@ from report.registry import SUBJECTS, subject
 
 FRONTS = ["front_speed", "published"]
 # Types whose rounding is measured, against float32.
-ROUNDED = [type for type in study.models.types if type != "float32"]
+ROUNDED = [type for type in study.models.types if type != "float32" and type in study.models.converted_types]
 ROUNDING = (
     "float32" in study.models.types and ROUNDED and study.models.quantized
 )  # whether the rule quantization has work

@@ -125,7 +125,7 @@ _FAIL = {
     "open_worker": [_HANDLE, ctypes.c_int, _NEW],
     "translate": _SEARCH,
     "score": _SEARCH,
-    "product": [_INT, _INT, _INT, _BYTES, _FLOATS, _INTS, _FLOATS, _INT, _BYTES, _FLOATS, _INT, _INT, _FLOATS, _INT],
+    "product": [*[_INT] * 3, *[_BYTES] * 2, _FLOATS, _INTS, _FLOATS, _INT, _BYTES, _FLOATS, _INT, _INT, _FLOATS, _INT],
     "quantise": [_INT, _INT, _INT, _FLOATS, _BYTES, _FLOATS, _INT, _FLOAT],
     "activate": [_INT, _INT, _INT, _INT, _FLOATS],
     "cell": [_INT, _INT, _FLOATS, _FLOATS, _FLOATS],

@@ -6,7 +6,7 @@ import numpy as np
 
 from nmt_frontier_engine import _BYTES, _FLOATS, _INTS, TILES, _call
 
-TYPES = {"float32": 0, "int16": 1, "int8": 2}
+TYPES = {"float32": 0, "int16": 1, "int8": 2, "int4": 3}  # the last of products only: their inputs are int8
 ACTIVATIONS = ("relu", "swish", "gelu", "gelu_tanh")
 ALIGNMENT = 64
 
@@ -25,7 +25,7 @@ def quantise(rows: np.ndarray, kind: str, signed: bool = True, fixed: float = 0)
 
     fixed: scale of all rows; 0: each row has its own.
     """
-    count, units = rows.shape
+    kind, (count, units) = "int8" if kind == "int4" else kind, rows.shape
     to = np.zeros((count, units), {"float32": np.float32, "int16": np.int16, "int8": np.uint8}[kind])
     scale = np.ones(count, np.float32)
     rows = np.ascontiguousarray(rows, np.float32)
@@ -38,17 +38,19 @@ def product(
     weights: dict[str, np.ndarray], kind: str, rows: np.ndarray, scale: np.ndarray, shifted: bool, repeat: int = 1,
     tile: str = "usual",
 ) -> np.ndarray:  # fmt: skip
-    """rows times weights, float32 [rows, outputs]. weights: tensors ``weight``, ``bias``, ``scale`` and ``offset``.
+    """rows times weights, float32 [rows, outputs].
 
+    weights: tensors ``weight``, ``bias``, ``scale``, ``offset`` and ``steps``, as the type has them.
     repeat: how often to compute the product, for benchmarks.
     """
     panels, bias = aligned(weights["weight"]), weights["bias"]
     outputs, inputs = len(bias), rows.shape[1]
     channel_scale = weights.get("scale", bias)
     offset = weights.get("offset", np.zeros(outputs, np.int32))
+    steps = weights.get("steps", np.zeros(0, np.int8))
     to = np.zeros((len(rows), outputs), np.float32)
     rows = np.ascontiguousarray(rows)
-    _call("nmt_product", TYPES[kind], inputs, outputs, panels.ctypes.data_as(_BYTES),
+    _call("nmt_product", TYPES[kind], inputs, outputs, panels.ctypes.data_as(_BYTES), steps.ctypes.data_as(_BYTES),
           channel_scale.ctypes.data_as(_FLOATS), offset.ctypes.data_as(_INTS), bias.ctypes.data_as(_FLOATS),
           len(rows), rows.ctypes.data_as(_BYTES), scale.ctypes.data_as(_FLOATS), int(shifted), TILES.index(tile),
           to.ctypes.data_as(_FLOATS), repeat)  # fmt: skip

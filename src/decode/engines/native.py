@@ -28,7 +28,7 @@ class Native(Engine):
     name = "native"
     label = "native"
     packages = ("nmt_frontier_engine",)
-    types = ("float32", "int16", "int8")
+    types = native_model.TYPES
     weights = native_model.NAME
     map_file = native_model.MAP_NAME
     isa_variable = ISA

@@ -11,6 +11,7 @@ from study.configuration import Configuration
 from study.plan.systems import Corpora, Paths, Systems, Teachers
 
 SPEED_TYPES = ("float32", "int8")  # which the speed tables compare, whatever else a study times
+DEVLIN_TYPES = ("float32", "int16", "int8")  # of the table of identities
 
 
 class Models:
@@ -31,7 +32,8 @@ class Models:
         self.exported = sorted(exported, key=lambda name: name in systems.teachers)
         self.transformers = list(filter(self.runs_in_ctranslate2, self.exported))
         self.quantized = next((name for name in self.transformers if name in systems.students), None)
-        made = {name: {*self.types, *SPEED_TYPES} if name in self.engines else set() for name in ENGINES}
+        asked = [*self.types, *SPEED_TYPES]
+        made = {name: {*ENGINES[name].exported(asked)} if name in self.engines else set() for name in ENGINES}
         made[teachers.engine].add(teachers.type)
         if made[Native.name]:  # whose weights are made of these
             made[CTranslate2.name].add("float32")
@@ -181,7 +183,7 @@ class Speed:
         """The systems with layers on top of a recurrent decoder that the native engine has in all types."""
         systems, native = self.models.systems, self.models.native
         layered = (name for name in systems if systems.shape(name).get("fully_connected_layers"))
-        return [name for name in layered if all(native(name, type=type) for type in Native.types)]
+        return [name for name in layered if all(native(name, type=type) for type in DEVLIN_TYPES)]
 
     @property
     def architectures(self) -> list[str]:
