@@ -100,7 +100,7 @@ def test_the_native_engine_is_the_default_where_it_is_sure_to_decode_all_teacher
     ("section", "reason"),
     [
         ({"device": "cuda"}, "does not run on cuda"),
-        ({"compute_type": "int8_float16"}, "does not compute in int8_float16, only in float32, int16, int8"),
+        ({"compute_type": "int8_float16"}, "does not compute in int8_float16, only in float32, int16, int8, int4"),
         ({}, "needs units in multiples of 16, not 24 (teachers.own)"),
     ],
 )

@@ -136,7 +136,7 @@ def test_scores_of_targets_are_those_of_the_search(folder, kind):
 def test_integers_score_translations_about_alike(folder):
     targets = [best[0][0] for best in outputs(worker(folder), BATCH, longest=LONGEST)]
     exact, *rounded = (np.concatenate(worker(folder, kind).score(BATCH, targets)) for kind in native_model.TYPES)
-    for scores, least in zip(rounded, (0.999, 0.85), strict=True):
+    for scores, least in zip(rounded, (0.999, 0.85, 0.2), strict=True):
         assert np.corrcoef(exact, scores)[0, 1] > least
 
 

@@ -132,6 +132,43 @@ def test_an_offset_that_no_weights_have_is_refused(name, tmp_path):
             refused(path, f"'{name}.offset' is out of range; export the model again")
 
 
+@pytest.fixture
+def wide(tmp_path):
+    """Writes an int4 model whose feed-forward layers have inputs enough for steps whose sums may overflow."""
+    root, inputs = folders() / "int4", 260 * native_model.INT4_INPUTS
+    tensors, metadata = safetensors.read(root / native_model.NAME), safetensors.metadata(root / native_model.NAME)
+    units = int(metadata["units"])
+    for name in [name.removesuffix(".inner.bias") for name in tensors if name.endswith(".inner.bias")]:
+        for product, shape in ((f"{name}.inner", (inputs, units)), (f"{name}.outer", (units, inputs))):
+            tensors |= native_model.linear(product, np.ones(shape, np.float32), np.zeros(shape[0]), "int4")
+
+    def write(name, changed):
+        changes = {name: np.ascontiguousarray(changed, tensors[name].dtype).reshape(tensors[name].shape)}
+        path = tmp_path / "weights"
+        safetensors.write(path, tensors | changes, metadata | {"feed_forward_units": str(inputs)})
+        return path
+
+    return write, units, inputs
+
+
+@pytest.mark.parametrize(("last", "fits"), [(3, True), (4, False), (-3, True), (-4, False)])
+def test_steps_are_used_if_and_only_if_no_sum_can_overflow(wide, last, fits):
+    write, units, _ = wide
+    steps = np.zeros((units // 16, 260, 16))
+    steps[-1, :-1, 5], steps[-1, -1, 5] = np.resize([127, -127], 259), last
+    assert opens(write("encoder.0.feed_forward.outer.steps", steps)) == fits
+
+
+@pytest.mark.parametrize(("beyond", "fits"), [(0, True), (1, False)])
+def test_an_offset_that_no_half_bytes_have_is_refused(wide, beyond, fits):
+    write, units, inputs = wide
+    path = write("encoder.0.feed_forward.outer.offset", np.full(units, -128 * 8 * 127 * inputs - beyond))
+    if fits:
+        assert engine.Model(path)
+    else:
+        refused(path, r"'encoder\.0\.feed_forward\.outer\.offset' is out of range; export the model again")
+
+
 # The format
 
 
@@ -307,6 +344,9 @@ HOSTILE = {
     "no number": (changed({"epsilon": "nan"}), "'epsilon' is 'nan', not a number"),
     "a negative epsilon": (changed({"epsilon": "-1"}), "epsilon is negative"),
     "rows that are not there": (changed({"rows.output": "x"}), r"'x\.rows' is missing"),
+    "steps of floats": (
+        changed(**{NAME.replace("weight", "steps"): {"dtype": "I8", "shape": [0], "data_offsets": [0, 0]}}),
+        "'decoder.0.self.queries' cannot have steps"),
     "a missing tensor": (changed(**{NAME: None}), f"'{NAME}' is missing"),
     "another shape": (changed(tensors={NAME: {"shape": [6, 16, 8, 2]}}), f"'{NAME}' is F32 6 16 8 2 where"),
     "a shape that overflows": (changed(tensors={NAME: {"shape": [2**32, 2**32, 16, 1]}}), "a shape that is too large"),

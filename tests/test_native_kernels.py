@@ -308,9 +308,8 @@ def computed(root):
         sizes = [size for size in SIZES if size[0] < 4096]
         found = [product(kind, *case[1:4]) for size in sizes for case in cases(kind, *size)]
         integers[f"products of {kind}"] = digest(found)
-        quantised = [
-            kernels.quantise(np.abs(rows), stored(kind), not kind.startswith("unsigned")) for rows in ACTIVATIONS
-        ]
+        signed = not kind.startswith("unsigned")
+        quantised = [kernels.quantise(np.abs(rows), stored(kind), signed) for rows in ACTIVATIONS]
         integers[f"activations in {kind}"] = digest(array for pair in quantised for array in pair)
         quantised = [kernels.quantise(NOT_FINITE, stored(kind), signed, scale) for scale in (0, 0.5)]
         integers[f"activations that are not finite in {kind}"] = digest(rows for rows, _ in quantised)

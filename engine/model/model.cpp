@@ -68,7 +68,7 @@ Linear Model::linear(const std::string& name, int outputs, int inputs) {
   result.outputs = outputs;
   if (nibbles) {
     if (shape.type != Type::int8 || k % kStepInputs) file_->fail("'" + name + "' cannot have steps");
-    result.steps = (const int8_t*)file_->data(name + ".steps", "I8", {n / kPanel, k / kStepInputs, kPanel});
+    result.steps = (const int8_t*)file_->data(name + ".steps", "I8", {n / kPanel, k / kStepInputs, kPanel}, 1);
   }
   const size_t groups = k / group / (nibbles ? 2 : 1);
   result.panels = file_->data(name + ".weight", stored(type), {n / kPanel, groups, kPanel, group});

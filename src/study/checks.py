@@ -42,7 +42,7 @@ def problems(config: Configuration) -> Iterator[str]:
     yield from mixture_problems(config)
     yield from corpus_problems(config)
     yield from vocabulary_problems(config)
-    measured = [CTranslate2, *(engines.ENGINES[name] for name in config.decoding.engines)]
+    measured: list[type[engines.Engine]] = [CTranslate2, *(engines.ENGINES[name] for name in config.decoding.engines)]
     for number, name in enumerate(config.decoding.compute_types):
         yield from _type_problems(f"decoding.compute_types.{number}", name, *measured)
     yield from timing_problems(config)
