@@ -153,7 +153,7 @@ struct Sizes {
   // Larger tiles have registers for their sums, but none for inputs that are multiplied with several panels.
   static constexpr bool kFloats = std::is_same_v<Dot, FloatDot>;
   static constexpr int kRows = 8, kPanels = kFloats ? 3 : 2, kFewRows = 4, kFewPanels = 4, kSinglePanels = 4;
-  static constexpr bool kSquare = false;
+  static constexpr bool kSquare = std::is_same_v<Dot, NibbleDot>;  // needs registers beside its sums
 #elif defined(__AVX2__)
   static constexpr bool kBytes = std::is_same_v<Dot, ByteDot>;
 #if defined(NMT_AVXVNNI)
