@@ -307,6 +307,12 @@ def test_maps_are_fitted_in_int8_where_the_study_has_it():
     assert without.models.converted_types == ["float32", "int16", "int8"]  # the teacher's
 
 
+def test_a_type_of_the_native_engine_alone_is_exported_to_it_alone():
+    study = plan(decoding={"compute_types": ["float32", "int8", "int4"]})
+    assert "native-int4" in study.models.formats("deep") and "int4" not in study.models.formats("deep")
+    assert "int4" in study.models.native_types and "int4" not in study.models.converted_types
+
+
 def test_maps_are_fitted_in_a_type_that_the_engine_of_the_system_has():
     decoding = {"compute_types": ["float16", "float32"], "engines": ["native"]}
     study = plan(decoding=decoding, students=all_of_shape(RECURRENT | {"units": 32, "embedding_units": 16}))
