@@ -17,7 +17,7 @@ from measure import calibrate
 
 LINES = ["a b c", "c b a d", "b"]
 SENTENCES = sentences(20)
-CLOSE = {"int8": 0.3, "int16": 0.01}  # mean difference of log probabilities
+CLOSE = {"int8": 0.3, "int16": 0.01, "int4": 0.4}  # mean difference of log probabilities
 kinds = pytest.mark.parametrize("kind", CLOSE)
 
 
@@ -87,7 +87,7 @@ def test_the_command_writes_a_model_folder(tmp_path, monkeypatch):
     assert {path.name for path in output.iterdir()} == {path.name for path in (folders() / "int8").iterdir()}
 
 
-FLOATS = "native float32; only models of the native engine in int8 and int16"
+FLOATS = "native float32; only models of the native engine in int16, int8 and int4"
 WRONG = {
     "floats": (lambda _: folders() / "float32", LINES, FLOATS),
     "fixed": (lambda folder: fixed("int8", folder / "model"), LINES, "its scales are fixed already"),

@@ -1,4 +1,4 @@
-"""Fixed scales for the activations of a native model in int8 or int16, like Bergamot's "alphas".
+"""Fixed scales for the activations of a native model in integers, like Bergamot's "alphas".
 
 Without them every row of activations is scaled by its largest magnitude. This decodes a text, records those scales and
 writes a copy of the model folder with one fixed scale for each product: the largest, or the mean plus some standard
@@ -33,7 +33,7 @@ def input_scales(folder: Path, lines: list[str]) -> dict[str, Any]:
     description = engines.describe(folder)
     if description.engine != Native.name or description.quantization == "float32":
         raise UserError(f"{folder}: is {description.engine} {description.quantization}; only models of the native"
-                        " engine in int8 and int16 have scales to fix")  # fmt: skip
+                        " engine in int16, int8 and int4 have scales to fix")  # fmt: skip
     if any(name.endswith(SUFFIX) for name in safetensors.read(folder / native_model.NAME)):
         raise UserError(f"{folder}: its scales are fixed already; take the folder that it was made from")
     encode = Tokenizer(folder).encode
