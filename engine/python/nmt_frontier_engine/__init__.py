@@ -12,7 +12,7 @@ import os
 from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import chain
+from itertools import accumulate, chain, islice, repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -321,7 +321,8 @@ def _batch(sources: Sequence[Pieces], prefixes: Sequence[Pieces] | None) -> tupl
 def _flat(sentences: Sequence[Pieces]) -> list[array]:
     """The lengths of sentences, and their concatenated pieces."""
     try:
-        return [array("i", map(len, sentences)), array("i", chain.from_iterable(sentences))]
+        # From lists, whose size is known: twice as fast as from iterators.
+        return [array("i", [*map(len, sentences)]), array("i", [*chain.from_iterable(sentences)])]
     except (OverflowError, TypeError):
         raise EngineError("a piece is no number of 32 bits") from None
 
@@ -331,19 +332,17 @@ def _array(pointer: object, size: int) -> np.ndarray:
 
 
 def _hypotheses(results: _Results, sources: Sequence[Pieces], attention: bool) -> list[list[Hypothesis]]:
-    total = results.total_hypotheses
+    total, counts = results.total_hypotheses, results.counts[: len(sources)]
     pieces, lengths, scores = results.pieces[: results.total_pieces], results.lengths[:total], results.scores[:total]
-    weights = _array(results.attention, results.total_attention if attention else 0)
-    found: list[list[Hypothesis]] = []
-    number = piece = weight = 0
-    for source, count in zip(sources, results.counts[: len(sources)], strict=True):
-        found.append([])
-        for _ in range(count):
-            end, matrix = piece + lengths[number], None
-            if attention:
-                size = results.attention_lengths[number]
-                matrix = weights[weight : weight + size].reshape(-1, len(source))
-                weight += size
-            found[-1].append(Hypothesis(pieces[piece:end], scores[number], matrix))
-            number, piece = number + 1, end
-    return found
+    weights = _attention(results, sources, counts) if attention else repeat(None)
+    parts = zip(accumulate(lengths), lengths, scores, weights)  # noqa: B905 (``repeat`` has no end)
+    every = (Hypothesis(pieces[end - length : end], score, matrix) for end, length, score, matrix in parts)
+    return [[*islice(every, count)] for count in counts]
+
+
+def _attention(results: _Results, sources: Sequence[Pieces], counts: Sequence[int]) -> list[np.ndarray]:
+    """The weights of each hypothesis, [pieces, source pieces]."""
+    ends = np.cumsum(results.attention_lengths[: results.total_hypotheses])
+    columns = chain.from_iterable(repeat(len(source), count) for source, count in zip(sources, counts, strict=True))
+    parts = np.split(_array(results.attention, results.total_attention), ends[:-1])
+    return [part.reshape(-1, size) for part, size in zip(parts, columns, strict=True)] if ends.size else []

@@ -156,9 +156,12 @@ class Engine(ABC):
 
         Raises UserError with the batch's size if the engine fails.
         """
-        size = f"a batch of {len(batch)} sentences, the longest of {max(map(len, batch), default=0)} pieces"
-        with in_one_line(f"{self.label} failed at {size}", "lower --workers or --batch-tokens"):
+        try:  # not in_one_line, whose text would be made for every batch
             return self.decode(batch)
+        except FAILURES as error:
+            size = f"a batch of {len(batch)} sentences, the longest of {max(map(len, batch), default=0)} pieces"
+            advice = "lower --workers or --batch-tokens"
+            raise failure(f"{self.label} failed at {size}", advice, error) from error
 
     @abstractmethod
     def decode(self, batch: Batch) -> Batch:
@@ -174,10 +177,14 @@ def in_one_line(what: str, less_memory: str) -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        reason = " ".join(str(error).split()) or "no memory left"
-        short = any(word in reason.lower() for word in ("memory", "alloc"))
-        advice = f"; with less memory than it needs, {less_memory}" if short else ""
-        raise UserError(f"{what}: {reason}{advice}") from error
+        raise failure(what, less_memory, error) from error
+
+
+def failure(what: str, less_memory: str, error: Exception) -> UserError:
+    """The line of ``in_one_line``."""
+    reason = " ".join(str(error).split()) or "no memory left"
+    short = any(word in reason.lower() for word in ("memory", "alloc"))
+    return UserError(f"{what}: {reason}" + (f"; with less memory than it needs, {less_memory}" if short else ""))
 
 
 def version(package: str) -> str | None:
