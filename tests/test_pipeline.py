@@ -36,6 +36,7 @@ class Words:
 
     encode = staticmethod(str.split)
     decode = staticmethod(" ".join)
+    text = staticmethod(str)
 
 
 def translated(pipeline, lines):
@@ -46,6 +47,15 @@ def translated(pipeline, lines):
 def backwards(batch):
     assert batch and all(batch)  # an engine never sees an empty batch or sentence
     return [sentence[::-1] for sentence in batch]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_worker_is_woken_once_a_window(workers):
+    pipeline = Pipeline(Words, backwards, 10, workers)
+    with mock.patch.object(pipeline._workers, "submit", wraps=pipeline._workers.submit) as woken:
+        (outputs,) = pipeline.windows(["a b"] * 20 * workers)
+    assert outputs == ["b a"] * 20 * workers
+    assert woken.call_count == workers
 
 
 @given(SENTENCES, TOKENS, st.sampled_from([1, 3]), st.booleans())

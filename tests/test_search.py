@@ -19,7 +19,7 @@ from measure.timing_loop import Repeats, Usage
 from papers.fastseq2021 import encoder_cache, ngram_timing, pipeline_cost
 from papers.wnmt2018 import beam_batch, components, components_tf
 
-WORDS = SimpleNamespace(encode=str.split, decode=" ".join)
+WORDS = SimpleNamespace(encode=str.split, decode=" ".join, text=str)
 PARTS = st.lists(st.lists(st.sampled_from("abc"), max_size=12), max_size=60)
 
 

@@ -10,13 +10,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from decode.batching import AHEAD, Weigh, batches, by_sentence, in_order
 from decode.engines import Batch
+from decode.engines.interface import Coder
 from formats.decoding import MAXIMUM_CHARACTERS, MAXIMUM_INPUT, ONE_CORE
 from formats.sentence import sentence
 
@@ -26,11 +27,6 @@ BYTE_ORDER_MARK = "\ufeff"
 MARKS = (*".!?;:,", "。", "！", "？", "，")  # a long sentence is split after one of them
 
 LongLines = Literal["cut", "split"]
-
-
-class Tokenizer(Protocol):
-    def encode(self, line: str) -> list[str]: ...
-    def decode(self, pieces: list[str]) -> str: ...
 
 
 class Line(NamedTuple):
@@ -75,10 +71,13 @@ def chunks(line: str) -> Iterator[str]:
     yield line[start:]
 
 
-def split(pieces: list[str], limit: int) -> Iterator[list[str]]:
-    """Split a sentence into parts of at most ``limit`` pieces, if possible after a mark in the second half."""
+def split(pieces: list[Any], limit: int, text: Callable[[Any], str] = str) -> Iterator[list[Any]]:
+    """Split a sentence into parts of at most ``limit`` pieces, if possible after a mark in the second half.
+
+    text: of a piece.
+    """
     while len(pieces) > limit:
-        ends = (k for k in range(limit, limit // 2, -1) if pieces[k - 1].strip("▁")[-1:] in MARKS)
+        ends = (k for k in range(limit, limit // 2, -1) if text(pieces[k - 1]).strip("▁")[-1:] in MARKS)
         end = next(ends, limit)
         yield pieces[:end]
         pieces = pieces[end:]
@@ -86,13 +85,13 @@ def split(pieces: list[str], limit: int) -> Iterator[list[str]]:
         yield pieces
 
 
-def divided(encoded: Iterable[list[str]], limit: int) -> Line:
+def divided(encoded: Iterable[list[Any]], limit: int, text: Callable[[Any], str] = str) -> Line:
     """A line, given as the pieces of its chunks, in parts of at most ``limit`` pieces."""
-    parts = [part for pieces in encoded for part in split(pieces, limit)] or [[]]
+    parts = [part for pieces in encoded for part in split(pieces, limit, text)] or [[]]
     return Line(parts, long=len(parts) > 1)
 
 
-def cut(encoded: Iterable[list[str]], limit: int) -> Line:
+def cut(encoded: Iterable[list[Any]], limit: int) -> Line:
     """The first ``limit`` pieces of a line, given as the pieces of its chunks; later chunks are not tokenized."""
     pieces = [*itertools.islice(itertools.chain.from_iterable(encoded), limit + 1)]
     return Line([pieces[:limit]], long=len(pieces) > limit)
@@ -111,7 +110,7 @@ class Pipeline:
 
     def __init__(
         self,
-        tokenizer: Tokenizer,
+        tokenizer: Coder,
         translate: Callable[[Batch], Batch],
         batch_tokens: int = ONE_CORE,
         workers: int = 1,
@@ -131,23 +130,25 @@ class Pipeline:
         self._window = WINDOW_BATCHES * self._batch * workers
         self._workers = ThreadPoolExecutor(workers)
         self._busy, self._count = threading.Lock(), workers
-        self._ahead = AHEAD if overlap else 0
+        self._ahead, self._closed = AHEAD if overlap else 0, False
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the translations of each window, one per line."""
         cut = windows(map(self._encode, lines), self._window, self._weigh)
-        decoded = in_order(cut, attrgetter("parts"), self._batches, self._decode, self._workers, self._ahead)
+        workers = self._workers, self._count
+        decoded = in_order(cut, attrgetter("parts"), self._batches, self._decode, *workers, self._ahead)
         for window, outputs in decoded:
             yield self._finish(window, [output or [] for output in outputs])
 
     def cut(self, lines: Iterable[str]) -> Iterator[Batch]:
-        """The batches that ``windows`` would decode of these lines."""
+        """The batches that ``windows`` would decode of these lines, in pieces as text."""
         for window in windows(map(self._encode, lines), self._window, self._weigh):
             for places in self._batches(window.parts):
-                yield [window.parts[place] for place in places]
+                yield [[*map(self._tokenizer.text, window.parts[place])] for place in places]
 
     def close(self) -> None:
         """Discard the batches that wait for a worker, so that the process can end."""
+        self._closed = True
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     def _batches(self, parts: Batch) -> Iterator[list[int]]:
@@ -157,12 +158,17 @@ class Pipeline:
         start = time.perf_counter()
         text = sentence(text.removeprefix(BYTE_ORDER_MARK))  # normalised like the training data
         encoded = map(self._tokenizer.encode, chunks(text))
-        line = (divided if self.long_lines == "split" else cut)(encoded, self.longest_input)
+        if self.long_lines == "split":
+            line = divided(encoded, self.longest_input, self._tokenizer.text)
+        else:
+            line = cut(encoded, self.longest_input)
         self.seconds["tokenization"] += time.perf_counter() - start
         return line
 
     def _decode(self, batch: Batch) -> Batch:
-        """Decode a batch in a worker's thread."""
+        """Decode a batch in a worker's thread. Raises CancelledError if the pipeline was closed meanwhile."""
+        if self._closed:
+            raise CancelledError
         start = time.perf_counter()
         outputs = self._translate(batch)
         with self._busy:

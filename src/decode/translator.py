@@ -27,7 +27,7 @@ class Tokenizer:
 
     def __init__(self, folder: Path):
         tokenizer = of_folder(folder)
-        self.encode, self._decode = tokenizer.encode, tokenizer.decode
+        self.encode, self._decode, self.processors = tokenizer.encode, tokenizer.decode, tokenizer.processors
 
     def prefix(self, given: str | None) -> tuple[str, ...] | None:
         """The pieces of a prefix: its words if they are pieces of languages or of the like, else text."""
@@ -39,6 +39,9 @@ class Tokenizer:
     def decode(self, pieces: list[str]) -> str:
         """The text on one line, normalised like a record's."""
         return records.sentence(self._decode(pieces))
+
+    def text(self, piece: str) -> str:
+        return piece
 
 
 class Translator(Pipeline):
@@ -91,7 +94,8 @@ class Translator(Pipeline):
         self.engine = engines.load(folder, self.search, checksums)
         batching: dict[str, Any] = {"batch_sentences": batch_sentences, "longest_input": self.engine.longest_input}
         batching |= {name: name not in without for name in switches.of_pipeline()}
-        super().__init__(tokenizer, self.engine.translate, batch_tokens, workers, long_lines, **batching)
+        coder, translate = self.engine.coded(tokenizer)
+        super().__init__(coder, translate, batch_tokens, workers, long_lines, **batching)
 
     @property
     def settings(self) -> dict[str, Any]:

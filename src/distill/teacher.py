@@ -202,7 +202,7 @@ class NativeTeacher(Native):
         windows = iter(lambda: list(islice(stream, sentences)), [])
         pool = ThreadPoolExecutor(self._threads)
         try:
-            for _, results in in_order(windows, list, cut, work, pool):
+            for _, results in in_order(windows, list, cut, work, pool, self._threads):
                 yield from results
         finally:
             pool.shutdown(cancel_futures=True)

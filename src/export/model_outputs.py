@@ -48,7 +48,7 @@ def outputs(
     engine = loaded(weights, quantization, threads, longest)
     with ThreadPoolExecutor(threads) as workers:
         cut = partial(batches, most=BATCH, weigh=by_sentence)
-        ((_, found),) = in_order([sources], list, cut, engine.translate, workers)
+        ((_, found),) = in_order([sources], list, cut, engine.translate, workers, threads)
     for source, output, reference in zip(sources, found, references, strict=True):
         yield " ".join(source), " ".join(output or []), " ".join(reference)
 

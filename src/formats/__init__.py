@@ -18,6 +18,7 @@ Models:
 - ``marian``: Marian's model folders and command line
 - ``loading``: load CTranslate2 and SentencePiece models
 - ``native_model``: weights and vocabulary map of the native engine
+- ``numbered``: from text to the numbers of a native model's pieces and back
 - ``safetensors``: safetensors files that are mapped into memory
 - ``decoding``: the longest output, and the types that CTranslate2 computes in
 - ``vocabulary_map``: vocabulary maps as CTranslate2 reads them

@@ -309,18 +309,36 @@ class Vocabulary:
 
     def numbers(self, sentence: Sequence[str], prefix: Sequence[str] | None = None) -> list[int]:
         """A source sentence in pieces as numbers, with prefix, another one if it is given, and suffix."""
+        before, after = self._frame
+        return [*(before if prefix is None else self.unframed(prefix)), *self.unframed(sentence), *after]
+
+    def unframed(self, sentence: Sequence[str]) -> list[int]:
+        """As ``numbers``, without prefix and suffix."""
         numbers = self.source_numbers
         unknown = numbers[self.unknown]
-        before = self.prefix if prefix is None else prefix
-        return [numbers.get(piece, unknown) for piece in (*before, *sentence, *self.suffix)]
+        return [numbers.get(piece, unknown) for piece in sentence]
+
+    def framed(self, numbers: Sequence[int]) -> list[int]:
+        """A source sentence in numbers with prefix and suffix."""
+        prefix, suffix = self._frame
+        return [*prefix, *numbers, *suffix]
+
+    @cached_property
+    def _frame(self) -> tuple[list[int], list[int]]:
+        return self.unframed(self.prefix), self.unframed(self.suffix)
+
+    @cached_property
+    def beginning(self) -> list[int]:
+        """``target_prefix`` in numbers."""
+        return [self.target_numbers[piece] for piece in self.target_prefix]
 
     def pieces(self, numbers: Sequence[int]) -> list[str]:
         return [self.target[number] for number in numbers]
 
-    def text(self, numbers: Sequence[int]) -> list[str]:
-        """The pieces of a translation that are text."""
+    def text(self, numbers: Sequence[int]) -> Sequence[int]:
+        """The numbers of a translation without pieces that are no text."""
         hidden = self._hidden_numbers
-        return [self.target[number] for number in numbers if number not in hidden]
+        return [number for number in numbers if number not in hidden] if hidden else numbers
 
     @cached_property
     def _hidden_numbers(self) -> set[int]:

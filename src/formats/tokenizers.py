@@ -12,6 +12,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Protocol, TextIO
 
+from sentencepiece import SentencePieceProcessor
+
 from common.errors import UserError
 from formats import model_folder
 from formats.loading import pieces
@@ -35,8 +37,13 @@ PLAIN = "spaces"  # the field `tokenizer` of model.json where no file splits tex
 LANGUAGE = re.compile(r">>\S+?<< ?")  # at the start of a source: the piece by which OPUS-MT's models know the target
 
 
+Processors = tuple[SentencePieceProcessor, SentencePieceProcessor]  # of source and target
+
+
 class Tokenizer(Protocol):
-    """Splits plain text into pieces, and joins pieces to plain text."""
+    """Splits plain text into pieces, and joins pieces to plain text. processors: if it is by SentencePiece alone."""
+
+    processors: Processors | None
 
     def encode(self, line: str) -> list[str]: ...
     def decode(self, pieces: list[str]) -> str: ...
@@ -46,7 +53,9 @@ class SentencePieces:
     """The SentencePiece models of both sides; a source may begin with the piece of a language if they are two."""
 
     def __init__(self, folder: Path):
-        self._sides = [pieces(folder / name) for name in SIDES]
+        source, target = (pieces(folder / name) for name in SIDES)
+        self._sides = source, target
+        self.processors: Processors | None = self._sides
 
     def encode(self, line: str) -> list[str]:
         match = LANGUAGE.match(line)
@@ -63,6 +72,7 @@ class SharedSentencePiece:
 
     def __init__(self, folder: Path):
         self._processor = pieces(folder / SHARED)
+        self.processors: Processors | None = (self._processor, self._processor)
 
     def encode(self, line: str) -> list[str]:
         found: list[str] = self._processor.encode(line, out_type=str)
@@ -79,6 +89,8 @@ class MosesBPE:
     As fairseq's ``moses`` it splits words at dashes, too; for ``argos`` it does not, and normalises punctuation first.
     target: the language of the other side, if the tokenizer has both.
     """
+
+    processors: Processors | None = None
 
     def __init__(self, codes: Path, source: str, target: str | None = None, argos: bool = False):
         from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer  # inside: few models need it
@@ -104,6 +116,8 @@ class HuggingFace:
 
     Raises UserError if the library is not installed, and for a missing or damaged file.
     """
+
+    processors: Processors | None = None
 
     def __init__(self, folder: Path):
         try:  # inside: few models need it
@@ -140,6 +154,8 @@ def mark(code: str) -> str:
 class Multilingual:
     """Text that may begin with languages; codes: those of the model. Others are text."""
 
+    processors: Processors | None = None
+
     def __init__(self, tokenizer: Tokenizer, codes: Collection[str]):
         self._tokenizer, self.decode = tokenizer, tokenizer.decode
         any_of = f"(?:{'|'.join(re.escape(mark(code)) for code in codes)})"
@@ -153,6 +169,8 @@ class Multilingual:
 
 class Spaces:
     """Lines are pieces with spaces between them."""
+
+    processors: Processors | None = None
 
     def encode(self, line: str) -> list[str]:
         return split_pieces(line)

@@ -5,19 +5,20 @@ import functools
 import shutil
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 from common.errors import UserError
 from formats import switches
 from formats.decoding import MAXIMUM_INPUT
 from formats.model_folder import Description
+from formats.tokenizers import Processors
 from formats.vocabulary_map import VocabularyMap
 
-Batch = list[list[str]]  # sentences in pieces, without control tokens
+Batch = list[list[Any]]  # sentences in pieces without control tokens: text, or the numbers of Engine.coded
 Device = Literal["cpu", "cuda"]
 # Raised by the engines' libraries; pybind11 translates C++ exceptions to these.
 FAILURES = (RuntimeError, ValueError, IndexError, OverflowError, MemoryError)
@@ -48,6 +49,20 @@ class Search:
 
     def __post_init__(self) -> None:
         switches.off(self.without)
+
+
+class Coder(Protocol):
+    """Splits a line into pieces that an engine takes, and joins pieces to a line. text: of a piece."""
+
+    def encode(self, line: str) -> list[Any]: ...
+    def decode(self, pieces: list[Any]) -> str: ...
+    def text(self, piece: Any) -> str: ...
+
+
+class TextCoder(Coder, Protocol):
+    """Its pieces are text. processors: SentencePiece's, if it is by SentencePiece."""
+
+    processors: Processors | None
 
 
 class Engine(ABC):
@@ -156,8 +171,16 @@ class Engine(ABC):
 
         Raises UserError with the batch's size if the engine fails.
         """
+        return self.reported(self.decode, batch)
+
+    def coded(self, tokenizer: TextCoder) -> tuple[Coder, Callable[[Batch], Batch]]:
+        """What splits text into pieces, and what translates them: text by default, or numbers of the engine's own."""
+        return tokenizer, self.translate
+
+    def reported(self, decode: Callable[[Batch], Batch], batch: Batch) -> Batch:
+        """Decode a batch; FAILURES become one line with the batch's size."""
         try:  # not in_one_line, whose text would be made for every batch
-            return self.decode(batch)
+            return decode(batch)
         except FAILURES as error:
             size = f"a batch of {len(batch)} sentences, the longest of {max(map(len, batch), default=0)} pieces"
             advice = "lower --workers or --batch-tokens"
@@ -165,7 +188,7 @@ class Engine(ABC):
 
     @abstractmethod
     def decode(self, batch: Batch) -> Batch:
-        """Translate a batch; ``translate`` turns FAILURES into one line."""
+        """Translate a batch; ``reported`` turns FAILURES into one line."""
 
     def stop(self) -> None:  # noqa: B027 (most engines cannot)
         """Stop running batches if the engine can, because the process ends."""

@@ -1,19 +1,21 @@
 """The engine of this project (engine/): workers on the CPU share memory-mapped weights."""
 
 import contextlib
+import functools
 import itertools
 import os
 import queue
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import util
 from pathlib import Path
 from typing import Any, ClassVar
 
 from common.errors import UserError
 from decode import tuned
-from decode.engines.interface import Batch, Engine, Search, in_one_line
+from decode.engines.interface import Batch, Coder, Engine, Search, TextCoder, in_one_line
 from formats import decoding, model_folder, native_model, switches
 from formats.model_folder import Description
+from formats.numbered import Numbered
 from formats.tokenizers import mark
 from formats.vocabulary_map import VocabularyMap
 
@@ -115,25 +117,34 @@ class Native(Engine):
             raise UserError(f"{folder}: {error}") from None
 
     def decode(self, batch: Batch) -> Batch:
-        sources, options, prefixes = self._request(batch)
-        with self._worker() as worker:
-            found = worker.translate(sources, options, prefixes)
-        sizes = [len(prefix) for prefix in prefixes] if prefixes else [0] * len(batch)
-        return [
-            self._vocabulary.text(hypotheses[0].pieces[size:]) for hypotheses, size in zip(found, sizes, strict=True)
-        ]
+        return [self._vocabulary.pieces(best) for best in self._translate(*self._framed(batch))]
 
-    def _request(self, batch: Batch) -> tuple[list[list[int]], Any, list[list[int]] | None]:
-        """The arguments of ``Worker.translate``."""
-        sources, prefixes = self._framed(batch)
-        return sources, self._options, prefixes
+    def coded(self, tokenizer: TextCoder) -> tuple[Coder, Callable[[Batch], Batch]]:
+        if self._marks:  # sentences may begin with languages, which are text
+            return super().coded(tokenizer)
+        numbered = Numbered(tokenizer, tokenizer.processors, self._vocabulary)
+        return numbered, functools.partial(self.reported, self._decode)
+
+    def _decode(self, batch: list[list[int]]) -> list[list[int]]:
+        """Translate a batch in numbers without prefix and suffix."""
+        own = self._vocabulary.beginning
+        sources = [self._vocabulary.framed(sentence) for sentence in batch]
+        return self._translate(sources, [own] * len(batch) if own else None)
+
+    def _translate(self, sources: list[list[int]], prefixes: list[list[int]] | None) -> list[list[int]]:
+        """The best translations in numbers, without what they had to begin with and what is no text."""
+        with self._worker() as worker:
+            found = [best.pieces for best, *_ in worker.translate(sources, self._options, prefixes)]
+        if prefixes:
+            found = [pieces[len(prefix) :] for pieces, prefix in zip(found, prefixes, strict=True)]
+        return [*map(self._vocabulary.text, found)]
 
     def _framed(self, batch: Batch) -> tuple[list[list[int]], list[list[int]] | None]:
         """Sources in numbers, and what their translations begin with, if anything.
 
         A source may begin with its languages (formats.tokenizers), which replace the model's.
         """
-        own = [self._vocabulary.target_numbers[piece] for piece in self._vocabulary.target_prefix]
+        own = self._vocabulary.beginning
         if not self._marks:
             return [*map(self._vocabulary.numbers, batch)], [own] * len(batch) if own else None
         sources, prefixes = [], []
@@ -155,7 +166,8 @@ class Native(Engine):
             worker.measure()
             try:
                 for batch in batches:
-                    worker.translate(*self._request(batch))
+                    sources, prefixes = self._framed(batch)
+                    worker.translate(sources, self._options, prefixes)
             finally:
                 worker.measure(False)
             spent = {name: ticks - before[name] for name, ticks in worker.ticks().items()}
@@ -168,7 +180,8 @@ class Native(Engine):
             worker.calibrate()
             try:
                 for batch in batches:
-                    worker.translate(*self._request(batch))
+                    sources, prefixes = self._framed(batch)
+                    worker.translate(sources, self._options, prefixes)
             finally:
                 worker.calibrate(False)
             scales: dict[str, Any] = worker.input_scales()
