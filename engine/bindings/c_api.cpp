@@ -318,6 +318,10 @@ int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const char* panel
   });
 }
 
+void nmt_read(const char* from, int64_t bytes, int32_t repeat) {
+  for (int32_t r = 0; r < repeat; ++r) kernels().read(from, (size_t)bytes);
+}
+
 int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
                  int32_t is_signed, float fixed, char* error, size_t error_size) {
   return guarded(error, error_size, [&] {

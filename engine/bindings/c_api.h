@@ -86,6 +86,8 @@ NMT_EXPORT int nmt_product(int32_t type, int32_t inputs, int32_t outputs, const 
                            const float* scale, const int32_t* offset, const float* bias, int32_t rows,
                            const char* input_rows, const float* input_scale, int32_t shifted, int32_t tile, float* to,
                            int32_t repeat, char* error, size_t error_size);
+// Reads these bytes, a multiple of 512, so many times, to measure the caches.
+NMT_EXPORT void nmt_read(const char* from, int64_t bytes, int32_t repeat);
 NMT_EXPORT int nmt_quantise(int32_t type, int32_t rows, int32_t units, const float* from, char* to, float* scale,
                             int32_t is_signed, float fixed, char* error, size_t error_size);
 // An activation (Activation of kernels/kernels.h) of rows, in place; gated: rows have 2 x `units` floats, and the

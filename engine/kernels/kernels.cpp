@@ -5,6 +5,7 @@
 #include "kernels/attention.h"
 #include "kernels/gates.h"
 #include "kernels/products.h"
+#include "kernels/reading.h"
 #include "kernels/rows.h"
 #include "kernels/scores.h"
 
@@ -19,7 +20,7 @@ template <class Functions>
 constexpr Kernels made(const Kernels* by_library) {
   return {NMT_TEXT(NMT_SET), by_library, kBlockRows, product, release, normalise, quantise, interleave, embed, write_cache, write_positions,
           attend, attend_additive<Functions>, average, activate<Functions>, tangents<Functions>, add_gated<Functions>,
-          simple_recurrence<Functions>, lstm<Functions>, gru<Functions>, pick, best, log_sum, top, repeats};
+          simple_recurrence<Functions>, lstm<Functions>, gru<Functions>, pick, best, log_sum, top, repeats, read};
 }
 // clang-format on
 constexpr Kernels by_library = made<Library>(nullptr);

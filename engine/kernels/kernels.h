@@ -181,6 +181,9 @@ struct Kernels {
   int (*top)(const float* scores, int columns, int most, float* values, int32_t* places);
   // Bit i is set if the `size` pieces at pieces + i equal `ending`, for i below 16.
   uint32_t (*repeats)(const int32_t* pieces, const int32_t* ending, int size);
+
+  // Reads these bytes, a multiple of 512, and returns a sum of some of them, so that they are read.
+  int32_t (*read)(const char* from, size_t bytes);
 };
 
 }  // namespace nmt

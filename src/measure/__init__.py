@@ -6,6 +6,7 @@ Commands:
 - ``score``: add BLEU, chrF and the significance of differences to the records
 - ``comet``: score translations with COMET, where a study asks for it
 - ``tune``: find the fastest settings of a model folder on this machine, and tiles of its products
+- ``machine``: what this machine can do: instruction sets, peaks, rates of its caches, settings of a tuned model
 - ``calibrate``: fix the scales of a native model's activations, as found in a text
 - ``exclusive_node``: refuse to time beside neighbours, or on another CPU than the study names
 - ``test_sets``: translate test sets with one model folder, without timing

@@ -117,6 +117,7 @@ _RETURN = {
     "ticks": (None, [_HANDLE, ctypes.POINTER(ctypes.c_uint64)]), "products": (ctypes.c_int, [_HANDLE]),
     "product_name": (_TEXT, [_HANDLE, ctypes.c_int]), "calibrate": (None, [_HANDLE, ctypes.c_int]),
     "input_scales": (None, [_HANDLE, ctypes.c_int, ctypes.POINTER(ctypes.c_double)]),
+    "read": (None, [_BYTES, ctypes.c_int64, _INT]),
 }  # fmt: skip
 _FAIL = {
     "open": [_TEXT, _TEXT, ctypes.c_uint32, _NEW],

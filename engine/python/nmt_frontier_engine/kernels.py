@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from nmt_frontier_engine import _BYTES, _FLOATS, _INTS, TILES, _call
+from nmt_frontier_engine import _BYTES, _FLOATS, _INTS, TILES, EngineError, _call, _library
 
 TYPES = {"float32": 0, "int16": 1, "int8": 2, "int4": 3}  # the last of products only: their inputs are int8
 ACTIVATIONS = ("relu", "swish", "gelu", "gelu_tanh")
@@ -63,6 +63,13 @@ def activate(name: str, rows: np.ndarray, gated: bool = False) -> np.ndarray:
     units = rows.shape[1] // (2 if gated else 1)
     _call("nmt_activate", ACTIVATIONS.index(name), int(gated), len(rows), units, rows.ctypes.data_as(_FLOATS))
     return rows.ravel()[: len(rows) * units].reshape(len(rows), units)
+
+
+def read(data: np.ndarray, repeat: int = 1) -> None:
+    """Read an array, whose size is a multiple of 512 bytes, so many times, to measure the caches."""
+    if data.nbytes % 512:
+        raise EngineError("a multiple of 512 bytes is read")
+    _library.nmt_read(data.ctypes.data_as(_BYTES), data.nbytes, repeat)
 
 
 def lstm(inputs: np.ndarray, states: np.ndarray, output: np.ndarray, cell: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
