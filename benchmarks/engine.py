@@ -6,8 +6,9 @@ and OpenVINO, if they are installed (onnx_transformer.py; greedy). A ratio divid
 Integer types change a few translations, so each engine's tokens are counted.
 CTranslate2 obeys its environment variables: try them, and publish the best.
 
-The limit of a model is the time of its products alone, at the kernel's peak on this core, measured with weights and
-inputs in the L1 cache. Attention and search are not in the limit.
+The limit of a model is the roofline of its products on this core: the larger of their operations over the kernel's peak
+and the bytes of their weights over the rate at which the core reads the cache where these lie (measure.machine).
+Attention and search are not in the limit.
 """
 
 import argparse
@@ -15,13 +16,11 @@ import importlib
 import itertools
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from nmt_frontier_engine import kernels
 
 from common import cpu
 from common.command_line import pick
@@ -37,6 +36,7 @@ from formats.measurement import Spread
 from formats.safetensors import metadata
 from measure import in_process
 from measure.in_process import Conditions
+from measure.machine import Level, levels, peak, rate
 from measure.timing_loop import Usage
 
 # Batches, and sentences of the test set: about a second of decoding
@@ -44,8 +44,6 @@ SIZES = {"1": 100, "8": 300, "32": 640, "512t": 1000}
 PEER = "ctranslate2"
 OTHERS = ("marian", "opennmt-tf")  # with folders of their own
 GRAPHS = ("onnxruntime", "openvino")
-PEAK_ROWS, PEAK_OUTPUTS, PEAK_INPUTS = 12, 32, 256  # whole tiles; 8 KiB of int8 weights
-PEAK_SECONDS = 0.2
 
 
 def cut(sentences: Batch, size: str) -> list[Batch]:
@@ -58,25 +56,31 @@ def cut(sentences: Batch, size: str) -> list[Batch]:
     return [[first[place] for place in places] for places in cuts]
 
 
-def peak(kind: str) -> float:
-    """Operations per second of the product kernel with all data in the L1 cache; the best of several tries."""
-    random = np.random.default_rng(1)
-    weights = native_model.linear(
-        "w", random.normal(size=(PEAK_OUTPUTS, PEAK_INPUTS)).astype(np.float32), np.zeros(PEAK_OUTPUTS), kind
-    )
-    tensors = {name.partition(".")[2]: tensor for name, tensor in weights.items()}
-    rows, scale = kernels.quantise(random.normal(size=(PEAK_ROWS, PEAK_INPUTS)).astype(np.float32), kind)
-    operations, repeat, best = 2 * PEAK_ROWS * PEAK_OUTPUTS * PEAK_INPUTS, 1000, 0.0
-    end = time.perf_counter() + PEAK_SECONDS
-    while time.perf_counter() < end:
-        start = time.perf_counter()
-        kernels.product(tensors, kind, rows, scale, True, repeat)
-        best = max(best, operations * repeat / (time.perf_counter() - start))
-    return best
+class Work(NamedTuple):
+    """What a decoding computes and reads in its products; ``limit`` bounds its speed.
+
+    operations: two for each weight and row. sizes: bytes of the weights of the encoder, and of the decoder's steps.
+    """
+
+    encoder: float  # operations
+    decoder: float
+    encoder_bytes: float
+    step_bytes: float
+    steps: int  # of the longest sentence of the batch
+
+    def seconds(self, peak: float, levels: list[Level]) -> float:
+        """The roofline: at least so long take operations at the peak, or the weights at the rate of their cache.
+
+        The encoder's weights are read once a batch, from the cache that holds the whole model; the decoder's once a
+        step, from the cache that holds the decoder.
+        """
+        whole = self.encoder_bytes + self.step_bytes
+        encoder = max(self.encoder / peak, self.encoder_bytes / rate(levels, whole))
+        return encoder + max(self.decoder / peak, self.steps * self.step_bytes / rate(levels, self.step_bytes))
 
 
-def operations(model: Path, cuts: list[Batch], outputs: list[Batch], candidates: Callable[[Batch], int]) -> float:
-    """Operations of all products of a decoding: two per weight and row."""
+def work(model: Path, kind: str, batch: Batch, output: Batch, candidates: int) -> Work:
+    """The work of all products of a batch."""
     shape = metadata(model / native_model.NAME)
     units, inner = int(shape["units"]), int(shape["feed_forward_units"])
     source, target = (
@@ -84,13 +88,12 @@ def operations(model: Path, cuts: list[Batch], outputs: list[Batch], candidates:
         for side in ("encoder", "decoder")
     )
     encoder = int(shape["encoder_layers"]) * (4 * units * source + 2 * units * inner)
-    memory = int(shape["decoder_layers"]) * 2 * units * target
-    decoder = int(shape["decoder_layers"]) * (6 * units * target + 2 * units * inner)
-    total = 0
-    for batch, output in zip(cuts, outputs, strict=True):
-        steps = sum(len(sentence) + 1 for sentence in output)
-        total += (encoder + memory) * sum(map(len, batch)) + (decoder + units * candidates(batch)) * steps
-    return 2.0 * total
+    encoder += int(shape["decoder_layers"]) * 2 * units * target  # keys and values of the source
+    decoder = int(shape["decoder_layers"]) * (6 * units * target + 2 * units * inner) + units * candidates
+    lengths, size = [len(sentence) + 1 for sentence in output], np.dtype(native_model.TYPES[kind]).itemsize
+    return Work(
+        2.0 * encoder * sum(map(len, batch)), 2.0 * decoder * sum(lengths), encoder * size, decoder * size, max(lengths)
+    )
 
 
 def record(
@@ -172,7 +175,7 @@ def compared(
     for name in GRAPHS if beam == 1 else ():
         if name in asked:
             loaded[name] = of_graphs(name, model, kind, entries.candidates if entries else None)
-    found, limit = [], peak(kind)
+    found, best, read = [], peak(kind), levels()
     for size in SIZES:
         cuts = cut(sentences, size)
         outputs: dict[str, list[Batch]] = {}
@@ -184,9 +187,12 @@ def compared(
             return len(entries.candidates(batch)) if entries else len(vocabulary.target)
 
         if beam == 1:
-            best = operations(folders["native"], cuts, outputs["native"], candidates) / limit
-            share = best / Spread.of(u.cpu_seconds for u in usages["native"]).middle
-            rows[0] |= {"peak": limit, "share_of_limit": share, "components": loaded["native"].components(cuts)}
+            pairs = zip(cuts, outputs["native"], strict=True)
+            works = [work(folders["native"], kind, batch, output, candidates(batch)) for batch, output in pairs]
+            least = sum(each.seconds(best, read) for each in works)
+            share = least / Spread.of(u.cpu_seconds for u in usages["native"]).middle
+            rows[0] |= {"peak": best, "levels": read, "share_of_limit": share}
+            rows[0] |= {"components": loaded["native"].components(cuts)}
         found += [row | {"isa": loaded["native"].isa, "vocabulary_map": mapped} for row in rows]
     return found
 

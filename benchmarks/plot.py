@@ -30,6 +30,12 @@ ENGINE_NOTE = """Target tokens per second of CPU time on one core of {cpu}, nati
 {test_set}; medians of {runs} runs in turn. Solid: the native engine; dashed: CTranslate2 with the same weights, map and
 batches"""
 LINES = {"ctranslate2": "--", "marian": ":", "opennmt-tf": "-."}
+LIMITS = {  # by whether the record has the rates of the caches; those of 0.9 and before have none
+    True: "In brackets: the share of the limit, which is the larger of operations over the core's peak and the bytes of"
+    " the weights over the rate of the cache in which they lie.",
+    False: "In brackets: the share of the limit, which is operations over the core's peak; the rates of caches were not"
+    " measured then.",
+}
 OTHERS = {"marian": "; dotted: Marian with the same", "opennmt-tf": "; dash-dotted: OpenNMT-tf, without a map"}
 COLUMNS = 3
 
@@ -52,7 +58,8 @@ def engine_table(rows: list[Row]) -> str:
         for row in rows
         if row["batch"] == "32" and "components" in row
     ]
-    return markup.document(ENGINE_TITLE, markup.table([*lines.values()]), markup.table(components))
+    limit = next((LIMITS["levels" in row] for row in rows if "share_of_limit" in row), "")
+    return markup.document(ENGINE_TITLE, markup.table([*lines.values()]), limit, markup.table(components))
 
 
 def speeds(axes: Axes, rows: list[Row]) -> None:

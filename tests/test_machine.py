@@ -1,11 +1,14 @@
-"""What a machine can do: caches, their rates, the settings of a model."""
+"""What a machine can do: caches, their rates, the settings of a model; and the limit that follows from it."""
 
+import importlib
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from native import folders
 
+from formats import safetensors
 from measure import machine
 
 LEVELS = [
@@ -50,3 +53,38 @@ def test_a_command_prints_what_the_machine_can_do(quick, tmp_path, monkeypatch, 
     assert [level["name"] for level in found["levels"]] == ["L1", "L2", "memory"]
     assert all(level["rate"] > 1e8 for level in found["levels"])
     assert found["model"]["batch_tokens"] > 0 and f"measure.tune --model {model}" in shown
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """A function that imports a script of benchmarks/."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    return importlib.import_module
+
+
+def test_the_limit_is_the_larger_of_operations_and_bytes(script):
+    computing = script("engine").Work(encoder=4e9, decoder=6e9, encoder_bytes=40_000, step_bytes=20_000, steps=10)
+    assert computing.seconds(1e9, LEVELS) == 10
+    reading = computing._replace(encoder=1, decoder=1)  # all weights lie in L2, those of the decoder in L1
+    assert reading.seconds(1e9, LEVELS) == pytest.approx(40_000 / 50e9 + 10 * 20_000 / 100e9)
+
+
+@pytest.mark.parametrize("kind", ["int8", "float32"])
+def test_the_work_of_a_batch_is_that_of_the_weights_in_the_file(script, kind):
+    batch, output, candidates = [["a"] * 3, ["b"] * 2], [["x"] * 4, ["y"]], 10
+    found = script("engine").work(folders() / kind, kind, batch, output, candidates)
+    tensors = safetensors.read(folders() / kind / "weights.safetensors")
+    weights = [tensor for name, tensor in tensors.items() if name.endswith(".weight")]
+    size = weights[0].itemsize
+    output_layer = 16 * candidates * size
+    assert found.encoder_bytes + found.step_bytes - output_layer == sum(tensor.nbytes for tensor in weights)
+    assert found.encoder == 2 * 5 * found.encoder_bytes / size and found.decoder == 2 * 7 * found.step_bytes / size
+    assert found.steps == 5
+
+
+def test_a_record_without_rates_says_what_its_limit_was(script):
+    row = {"model": "m", "compute_type": "int8", "beam_size": 1, "batch": "32", "peer": "ctranslate2", "ratio": 2.0}
+    row |= {"ratio_min": 1.9, "ratio_max": 2.1, "share_of_limit": 0.5, "components": {"search": 1.0}}
+    old, new = (script("plot").engine_table([each]) for each in (row, row | {"levels": LEVELS}))
+    assert "not measured then" in old and "[50%]" in old
+    assert "not measured then" not in new and "over the rate of the cache" in new
