@@ -12,7 +12,7 @@ from models import cut, folders, sentences
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from decode.translator import Translator
+from decode.translator import Tokenizer, Translator
 from export.convert import requantise
 from export.model import export, find
 from export.toolkits.found import Options
@@ -34,7 +34,8 @@ def ctranslate2s(folder, beam_size=1, begin=()):
     processor = pieces(folder / "sentencepiece.model")
     batch = [processor.encode(line, out_type=str) for line in LINES]
     begins = [[*begin]] * len(batch)
-    found = model.translate_batch(batch, begins, beam_size=beam_size, max_decoding_length=150, min_decoding_length=0)
+    limits = {"max_decoding_length": 150 + len(begin), "min_decoding_length": 0}  # its beginning counts
+    found = model.translate_batch(batch, begins, beam_size=beam_size, **limits)
     return [processor.decode(result.hypotheses[0][len(begin) :]) for result in found]
 
 
@@ -143,7 +144,7 @@ def test_a_package_with_bpe(tmp_path):
     (folder / "sentencepiece.model").unlink()
     (folder / "bpe.model").write_text("#version: 0.2\nd o\ndo g</w>\nr u\n")
     export(folder, tmp_path / "out", ["float32"], Options())
-    tokenizer = Translator(tmp_path / "out/native-float32")._tokenizer
+    tokenizer = Tokenizer(tmp_path / "out/native-float32")
     assert tokenizer.encode("dog runs") == ["dog", "ru@@", "n@@", "s"]
     assert tokenizer.decode(["dog", "ru@@", "n@@", "s"]) == "dog runs"
 

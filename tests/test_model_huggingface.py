@@ -39,10 +39,12 @@ def test_it_translates_as_the_reference(made, tmp_path, capsys):
     assert " d32 ff48 h4" in told and f" {count:,}" in told
     assert not languages or " to ".join(languages) in told
     translator = Translator(tmp_path / "out/native-float32")
-    vocabulary = native_model.Vocabulary.read(tmp_path / "out/native-float32")
-    found = [vocabulary.numbers(translator._tokenizer.encode(line), ())[:-1] for line in LINES]
-    expected = [vocabulary.text(model.translate(source)) for source in found]
-    assert [*translator.translate(LINES)] == [*map(translator._tokenizer.decode, expected)]
+    vocabulary, tokenizer = (
+        read(tmp_path / "out/native-float32") for read in (native_model.Vocabulary.read, Tokenizer)
+    )
+    found = [vocabulary.numbers(tokenizer.encode(line), ())[:-1] for line in LINES]
+    expected = [vocabulary.pieces(vocabulary.text(model.translate(source))) for source in found]
+    assert [*translator.translate(LINES)] == [*map(tokenizer.decode, expected)]
     assert len({*map(tuple, expected)}) > 6
 
 
@@ -56,9 +58,9 @@ def test_a_line_may_say_its_languages(tmp_path):
     model.begin = [92]
     vocabulary = native_model.Vocabulary.read(folder)
     source = vocabulary.numbers(SharedSentencePiece(folder).encode(line))[1:-1]
-    assert Tokenizer(folder).decode(vocabulary.text(model.translate(source))) == french
+    assert Tokenizer(folder).decode(vocabulary.pieces(vocabulary.text(model.translate(source)))) == french
     model.frame = [93], [2]
-    assert Tokenizer(folder).decode(vocabulary.text(model.translate(source))) == both
+    assert Tokenizer(folder).decode(vocabulary.pieces(vocabulary.text(model.translate(source)))) == both
     given = Translator(folder, source_prefix="__de__", target_prefix="__fr__")
     assert [*given.translate([line])] == [both] and given.settings["target_prefix"] == ("__fr__",)
     with pytest.raises(UserError, match="a prefix has __xx__, which is no piece of the model"):
@@ -102,9 +104,9 @@ def test_a_tokenizer_of_hugging_face(tmp_path):
     outputs = []
     for name in ("two", "one"):
         export(folder, tmp_path / name, ["float32"], Options())
-        translator = Translator(tmp_path / name / "native-float32")
-        assert translator._tokenizer.encode(LINES[0]) == tokenizer.encode(LINES[0]).tokens
-        outputs.append([*translator.translate([*LINES, "Äpfel ☃"])])
+        made = tmp_path / name / "native-float32"
+        assert Tokenizer(made).encode(LINES[0]) == tokenizer.encode(LINES[0]).tokens
+        outputs.append([*Translator(made).translate([*LINES, "Äpfel ☃"])])
         tokenizer.save(str(folder / "tokenizer.json"))
     assert outputs[0] == outputs[1] and len({*outputs[0]}) > 10
 
@@ -130,7 +132,7 @@ def test_a_language_begins_a_source(folder, tmp_path):
     piece = next(piece for piece, number in numbers.items() if number == 50)
     write_json(folder / "vocab.json", {(">>deu<<" if name == piece else name): n for name, n in numbers.items()})
     export(folder, tmp_path / "out", ["float32"], Options())
-    encode = Translator(tmp_path / "out/native-float32")._tokenizer.encode
+    encode = Tokenizer(tmp_path / "out/native-float32").encode
     assert encode(f">>deu<< {LINES[0]}") == [">>deu<<", *encode(LINES[0])]
 
 

@@ -34,7 +34,7 @@ COMMON = {
     "T5 1.1": T5 | {"activation": "gelu_tanh", "gated_feed_forward": True},
     "SwiGLU": {"activation": "swish", "gated_feed_forward": True, "positions": "none"},
 }
-LIMITS = {"float32": 1e-5, "int16": 0.01, "int8": 0.2}  # of the mean error, in standard deviations
+LIMITS = {"float32": 1e-5, "int16": 0.01, "int8": 0.2, "int4": 0.8}  # of the mean error, in standard deviations
 
 
 def opened(made, kind, folder, threads=1):

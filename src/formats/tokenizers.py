@@ -41,12 +41,16 @@ Processors = tuple[SentencePieceProcessor, SentencePieceProcessor]  # of source 
 
 
 class Tokenizer(Protocol):
-    """Splits plain text into pieces, and joins pieces to plain text. processors: if it is by SentencePiece alone."""
-
-    processors: Processors | None
+    """Splits plain text into pieces, and joins pieces to plain text."""
 
     def encode(self, line: str) -> list[str]: ...
     def decode(self, pieces: list[str]) -> str: ...
+
+
+class FolderTokenizer(Tokenizer, Protocol):
+    """The tokenizer of a model folder. processors: of SentencePiece, if they alone split and join text."""
+
+    processors: Processors | None
 
 
 class SentencePieces:
@@ -179,7 +183,7 @@ class Spaces:
         return " ".join(pieces)
 
 
-def of_folder(folder: Path, description: Description | None = None) -> Tokenizer:
+def of_folder(folder: Path, description: Description | None = None) -> FolderTokenizer:
     """The tokenizer of a model folder. Raises UserError for a missing or damaged file."""
     if description is None and (folder / model_folder.DESCRIPTION).exists():
         description = model_folder.describe(folder)
@@ -187,7 +191,7 @@ def of_folder(folder: Path, description: Description | None = None) -> Tokenizer
     return Multilingual(tokenizer, description.languages) if description and description.languages else tokenizer
 
 
-def _of_files(folder: Path, description: Description | None) -> Tokenizer:
+def _of_files(folder: Path, description: Description | None) -> FolderTokenizer:
     if any((folder / name).exists() for name in SIDES):
         return SentencePieces(folder)
     if (folder / CODES).exists():
