@@ -79,6 +79,10 @@ class Work(NamedTuple):
         return encoder + max(self.decoder / peak, self.steps * self.step_bytes / rate(levels, self.step_bytes))
 
 
+# A weight in 4 bits, and of 32 weights their step.
+WEIGHT_BYTES = {"float32": 4.0, "int16": 2.0, "int8": 1.0, "int4": 17 / 32}
+
+
 def work(model: Path, kind: str, batch: Batch, output: Batch, candidates: int) -> Work:
     """The work of all products of a batch."""
     shape = metadata(model / native_model.NAME)
@@ -89,11 +93,11 @@ def work(model: Path, kind: str, batch: Batch, output: Batch, candidates: int) -
     )
     encoder = int(shape["encoder_layers"]) * (4 * units * source + 2 * units * inner)
     encoder += int(shape["decoder_layers"]) * 2 * units * target  # keys and values of the source
-    decoder = int(shape["decoder_layers"]) * (6 * units * target + 2 * units * inner) + units * candidates
-    lengths, size = [len(sentence) + 1 for sentence in output], np.dtype(native_model.TYPES[kind]).itemsize
-    return Work(
-        2.0 * encoder * sum(map(len, batch)), 2.0 * decoder * sum(lengths), encoder * size, decoder * size, max(lengths)
-    )
+    decoder, last = int(shape["decoder_layers"]) * (6 * units * target + 2 * units * inner), units * candidates
+    lengths, size = [len(sentence) + 1 for sentence in output], WEIGHT_BYTES[kind]
+    step_bytes = decoder * size + last * max(size, 1)  # the output layer of int4 is int8
+    operations = 2.0 * encoder * sum(map(len, batch)), 2.0 * (decoder + last) * sum(lengths)
+    return Work(*operations, encoder * size, step_bytes, max(lengths))
 
 
 def record(
