@@ -28,6 +28,7 @@ include: "papers/devlin2017/rules.smk"  #      speed: what a recurrent decoder n
 include: "workflow/rules/search.smk"  #        the target `search`
 include: "papers/wnmt2018/rules.smk"  #        search: time by components, beams and batches
 include: "papers/fastseq2021/rules.smk"  #     search: the pipeline, n-gram blocking, the encoder's cache
+include: "workflow/rules/robustness.smk"  #    what people write: capitals, typos, URLs
 include: "workflow/rules/report.smk"  #        tables, pictures, samples, pages
 
 
@@ -48,3 +49,4 @@ rule all:
         ),
         expand(f"{study.report}/gap.{{format}}", format=["md", "svg", "png"]) if study.teachers.imitated else [],
         f"{study.report}/quantization.md" if ROUNDING else [],
+        expand(f"{study.report}/robustness.{{format}}", format=["md", "svg", "png"]) if study.robustness.folders else [],

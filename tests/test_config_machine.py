@@ -253,6 +253,13 @@ def test_the_environment_of_a_converter_is_looked_for(tmp_path):
     assert line.startswith(f"a: no {none}; make it: python3.10 -m venv {none} && {none}/bin/pip")
 
 
+def test_a_study_that_measures_no_robustness_keeps_its_hash(tmp_path):
+    plain, measured = (config.load(saved(tmp_path, edited("robustness", value))) for value in (None, {}))
+    assert plain["robustness"] is None and measured["robustness"]["types"] == ["int8"]
+    assert config_hash(plain) == config_hash({key: value for key, value in plain.items() if key != "robustness"})
+    assert config_hash(measured) != config_hash(plain)
+
+
 def test_a_study_without_metrics_keeps_its_hash_and_one_with_them_has_another(tmp_path):
     plain = config.load(saved(tmp_path, edited("prices", {})))
     assert plain["metrics"] is None

@@ -122,6 +122,14 @@ def test_the_report_is_there(finished):
     assert len(list((finished / "report").glob("*.svg"))) >= 5
 
 
+def test_what_people_write_is_translated_by_every_system(finished):
+    found = json.loads((finished / "report/robustness.json").read_text())
+    assert {row["system"] for row in found["rows"]} == {"teacher", "deep", "deep-original"}
+    assert {row["engine"] for row in found["rows"]} == {"native" if Native.supported() else "ctranslate2"}
+    assert all(row["lists"]["url"]["survived"]["url"][1] == 24 for row in found["rows"])
+    assert "What people write" in (finished / "report/report.html").read_text()
+
+
 def test_snakemake_report(finished):
     cwd = finished.parents[1]
     succeeded(snakemake("--configfile", TINY, "--report", "report.html", cwd=cwd))

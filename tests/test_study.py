@@ -159,6 +159,23 @@ def test_a_study_without_teachers_imitates_none():
     assert study.mixtures.aligned == "original"
 
 
+def test_robustness_is_measured_where_a_study_asks_for_it():
+    assert plan(robustness=None).robustness.folders == [] and "does not ask" in plan(robustness=None).robustness.problem
+    systems, section = ["deep", "deep-original", "tiny", "teacher"], OFFLINE["robustness"]
+    models = "results/offline/models"
+    found = plan(robustness=section | {"types": ["int8", "float32"]}).robustness
+    assert found.problem is None and found.folders == [
+        f"{models}/{name}/{engine}{type}"
+        for type in ("int8", "float32")
+        for engine in ("", "native-")
+        for name in systems
+    ]
+    assert plan(robustness=section | {"systems": ["tiny"]}).robustness.folders == [
+        f"{models}/tiny/int8",
+        f"{models}/tiny/native-int8",
+    ]
+
+
 def test_a_teacher_from_elsewhere_is_imported_translates_and_is_not_measured():
     study = plan(teachers={"given": foreign_teacher()})
     assert list(study.teachers.imported) == ["given"] and "given" not in study.systems.trained

@@ -4,5 +4,7 @@
 - ``best_model``: the best model of a study
 - ``captions``: measurements in words, and marks of disturbed ones
 - ``cost``: the costs of translations, and prices of machines (``prices.yaml``)
+- ``loops``: what a model says over and over
+- ``survival``: whether what must be copied is in a translation
 - ``metrics``: sacreBLEU's BLEU with the tokenizer of a language; COMET's checkpoint, program and scores
 """

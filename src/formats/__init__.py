@@ -31,6 +31,7 @@ Measurements:
 - ``counts``: what cleaning a corpus dropped
 - ``rounding``: what a model loses in fewer bits
 - ``gap``: how students compare with their teacher and with one another
+- ``robustness``: how systems translate what people write
 - ``experiments``: the JSON of experiments that are timed in one process
 - ``schema_from_dataclass``: JSON schema and table of described fields
 """

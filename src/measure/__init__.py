@@ -12,6 +12,8 @@ Commands:
 - ``test_sets``: translate test sets with one model folder, without timing
 - ``teacher_student``: where the gap between teacher and students comes from
 - ``int8_other_cpus``: BLEU of int8 on CPUs that multiply it in the other way
+- ``perturb``: a test set in capitals, with typos, with URLs in it, and the inputs of the suite (``suite.tsv``)
+- ``robustness``: translate these, score them, count what is lost
 
 Timing:
 

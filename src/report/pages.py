@@ -31,7 +31,8 @@ from report.study_page import Page
 
 SYSTEM = "{system}"
 # Of the page of a study: name there, name of the subject.
-PICTURES = {"front": "front_column", "gap_picture": "gap"} | {name: name for name in ("learning", "funnel", "lengths")}
+PICTURES = {"front": "front_column", "gap_picture": "gap", "robustness_picture": "robustness"}
+PICTURES |= {name: name for name in ("learning", "funnel", "lengths")}
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg"/>\n'
 TEXTS = (".md", ".csv", ".html")  # what has a checksum
 # Of a text that has one, what depends on the machine or on a version: pictures, packed scripts, digits.
@@ -134,6 +135,7 @@ def page_options(study: Kept, output: Path) -> argparse.Namespace:
         jobs=study.about["jobs"],
         gap=study.path("gap.json"),
         quantization=study.path("quantization.json"),
+        robustness=study.path("robustness.json"),
         trained=study.inputs(SUBJECTS["training"].files),
         samples=study.path("samples.json"),
         front_page=output / "front.html",

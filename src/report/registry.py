@@ -49,6 +49,7 @@ SUBJECTS = {
     "lengths": Subject("report.corpora_page", (COUNTS,), "Corpora", suffix="_lengths"),
     "gap": Subject("report.teacher_student", ("report/gap.json",), "Distillation"),
     "quantization": Subject("report.quantization", ("report/quantization.json", MEASUREMENTS), "Tables"),
+    "robustness": Subject("report.robustness", ("report/robustness.json",), "Robustness"),
     "maps": Subject(
         "report.maps",
         ("alignment/coverage/{dev}.json", "alignment/coverage/{timed_corpus}.json", "report/maps.timing.json"),

@@ -18,7 +18,7 @@ from formats import measurement
 from formats.gap import Gap
 from formats.learning import Learning
 from formats.measurement import Measurement
-from report import ablation_table, recommendation, samples, teacher_student, training
+from report import ablation_table, recommendation, robustness, samples, teacher_student, training
 from report import measurements as tables
 from report.markup import data_uri, templates
 
@@ -136,7 +136,14 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
     learning = training.read(*args.trained)
     rounded = read_json(args.quantization) if args.quantization else {}
     found = samples.read(args.samples)
-    pictures = ["front", "gap_picture", "funnel", "lengths", *["learning"] * any(map(training.learned, learning))]
+    pictures = [
+        "front",
+        "gap_picture",
+        "funnel",
+        "lengths",
+        "robustness_picture",
+        *["learning"] * any(map(training.learned, learning)),
+    ]
     environment = templates()
     environment.filters["number"] = tables.number
     return environment.get_template("page.html.jinja").render(
@@ -156,6 +163,7 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
         cpu=captions.cpu(records[0]),
         front_page=args.front_page and os.path.relpath(args.front_page, args.output.parent),
         ideas=ablation_table.tables(records, gap, learning, (rounded.get("system"), rounded.get("elsewhere", []))),
+        robustness=robustness.section(robustness.read(args.robustness)) if args.robustness else None,
         samples=found.samples,
         sampled=found.test_set,
         systems=systems(records, learning),
@@ -174,6 +182,8 @@ def main() -> None:
     parser.add_argument("--gap", type=there, help="gap.json of measure.teacher_student")
     parser.add_argument("--gap-picture", type=there, help="picture of the gap")
     parser.add_argument("--quantization", type=there, help="JSON of export.quantization")
+    parser.add_argument("--robustness", type=there, help="JSON of measure.robustness")
+    parser.add_argument("--robustness-picture", type=there, help="picture of it")
     parser.add_argument("--trained", type=there, nargs="*", default=[], help="learning.json of each system")
     parser.add_argument("--learning", type=there, help="picture of the learning curves")
     parser.add_argument("--funnel", type=there, help="picture of the cleaning funnel")

@@ -153,6 +153,12 @@ def timing_problems(config: Configuration) -> Iterator[str]:
             yield f"speed.untrained.{number}: {unknown}"
     if searched := config.search.system:
         yield from _system_problems(config, "search.system", searched, "search compares engines")
+    for number, name in enumerate(config.robustness.systems if config.robustness else ()):
+        yield from _system_problems(config, f"robustness.systems.{number}", name, "it has none of the types")
+    for number, name in enumerate(config.robustness.types if config.robustness else ()):
+        yield from _type_problems(f"robustness.types.{number}", name, CTranslate2)
+        if name not in {*config.decoding.compute_types, "float32", "int8"}:
+            yield f"robustness.types.{number}: {name} is none of decoding.compute_types; add it there"
     if len(config.decoding.cores) < config.decoding.workers:
         yield "decoding.workers: a worker needs a core of its own; name more of decoding.cores"
     if mapped := config.vocabulary_map.system:

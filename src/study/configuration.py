@@ -177,6 +177,14 @@ class Search(Section):
     sentences: int
 
 
+class Robustness(Section):
+    systems: list[str]
+    types: list[str]
+    beam_sizes: list[int]
+    vocabulary_map: bool
+    sentences: int | None
+
+
 class Prices(Section):
     machine: Price | str | None
 
@@ -203,6 +211,7 @@ class Configuration(Section):
     metrics: Metrics | None
     speed: Speed
     search: Search
+    robustness: Robustness | None
     prices: Prices
 
 

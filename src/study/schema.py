@@ -20,7 +20,7 @@ from common.files import read_yaml
 
 SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in workflow/schemas
 
-NEWER: Document = {"metrics": None}
+NEWER: Document = {"metrics": None, "robustness": None}
 NEWER_OF_CORPORA: Document = {"invalid_share": 0.05, "encoding": None}
 
 RESULTS = Path("results")

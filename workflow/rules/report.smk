@@ -230,6 +230,8 @@ rule page:
         gap=f"{study.report}/gap.json" if study.teachers.imitated else [],
         gap_picture=f"{study.report}/gap.svg" if study.teachers.imitated else [],
         quantization=rules.quantization.output.json if ROUNDING else [],
+        robustness=rules.translate_perturbed.output.json if study.robustness.folders else [],
+        robustness_picture=f"{study.report}/robustness.svg" if study.robustness.folders else [],
         trained=[study.paths.learning(system) for system in study.systems.trained],
         learning=f"{study.report}/learning.svg",
         funnel=f"{study.report}/funnel.svg",
@@ -252,6 +254,11 @@ rule page:
         note=lambda w: study.note,
         gap=lambda w, input: (f"--gap {input.gap} --gap-picture {input.gap_picture}" if input.gap else ""),
         quantization=lambda w, input: (f"--quantization {input.quantization}" if input.quantization else ""),
+        robustness=lambda w, input: (
+            f"--robustness {input.robustness} --robustness-picture {input.robustness_picture}"
+            if input.robustness
+            else ""
+        ),
         trained=lambda w, input: f"--trained {input.trained}" if input.trained else "",
         corpora=study.corpora.training,
         dev=study.corpora.dev,
@@ -263,7 +270,7 @@ rule page:
         ),
     shell:
         "python -m report.study_page --measurements {input.measurements} --front {input.front}"
-        " --front-page {input.front_page} {params.gap} {params.quantization} {params.trained}"
+        " --front-page {input.front_page} {params.gap} {params.quantization} {params.robustness} {params.trained}"
         " --learning {input.learning} --funnel {input.funnel} --lengths {input.lengths} --samples {input.samples}"
         " --benchmarks {params.benchmarks} --note {params.note:q} {params.configuration}--corpora {params.corpora}"
         " --dev {params.dev} --timed {params.timed} --record {output.record} --output {output.page} 2> {log}"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from common.document import Document
 from formats import gap
 from study.configuration import Configuration
-from study.plan.experiments import Maps, Models, Search, Speed
+from study.plan.experiments import Maps, Models, Robustness, Search, Speed
 from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
 from study.schema import config_hash, results
 from study.systems import settings
@@ -38,6 +38,7 @@ class Study:
         self.maps = Maps(config, self.models)
         self.search = Search(config, self.models, self.maps)
         self.speed = Speed(config, self.models)
+        self.robustness = Robustness(config, self.models)
 
     @property
     def note(self) -> str:

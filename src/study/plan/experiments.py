@@ -149,6 +149,23 @@ class Search:
         return self.models.optimised(self.system, type=type) if self.system and not self.problem else []
 
 
+class Robustness:
+    """The systems whose robustness is measured, if the study asks for it.
+
+    systems: those that it names, or all that are measured, but for those that OpenNMT-tf alone decodes. folders: theirs
+    of each type, for all engines. problem: why there are none, if so.
+    """
+
+    def __init__(self, config: Configuration, models: Models):
+        section = config.robustness
+        self.systems = (section.systems or models.exported) if section else []
+        types = section.types if section else []
+        self.folders = [folder for type in types for folder in models.optimised(*self.systems, type=type)]
+        asked = f"robustness: the study {config.study} does not ask for it: give it `robustness: {{}}`"
+        undecoded = f"robustness: OpenNMT-tf alone decodes what is trained in {config.study}"
+        self.problem = None if self.folders else undecoded if section else asked
+
+
 class Speed:
     """The systems and the folders of the speed tables.
 

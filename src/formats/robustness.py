@@ -1,0 +1,48 @@
+"""``robustness.json`` of measure.robustness: how systems translate what people write."""
+
+from typing import NotRequired, TypedDict
+
+
+class Translated(TypedDict):
+    """One list of inputs, translated. Counts are of its lines.
+
+    bleu, chrf: only with references; lowercased: without regard to case, only where case was changed and for the clean
+    test set. survived: by kind, the lines whose inserted text is there unchanged and exactly once, and all lines of the
+    kind. loops: findings.loops, where the source has none. long: more than three times as long as expected. twice: of
+    lists without references, the same words two times.
+    """
+
+    sentences: int
+    bleu: NotRequired[float]
+    chrf: NotRequired[float]
+    bleu_lowercased: NotRequired[float]
+    chrf_lowercased: NotRequired[float]
+    survived: dict[str, list[int]]
+    loops: int
+    empty: int
+    long: int
+    twice: int
+
+
+class Row(TypedDict):
+    """A system, its type and its search. lists: by name, those of measure.perturb."""
+
+    system: str
+    role: str
+    engine: str
+    compute_type: str
+    beam_size: int
+    vocabulary_map: bool
+    lists: dict[str, Translated]
+
+
+class Robustness(TypedDict):
+    """signatures: of sacreBLEU, by the name of the score."""
+
+    config_hash: str | None
+    test_set: str
+    sha256: str
+    languages: list[str]
+    seed: int
+    signatures: dict[str, str]
+    rows: list[Row]

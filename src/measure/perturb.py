@@ -1,0 +1,198 @@
+"""Perturbed versions of a test set, as people write: in capitals, with typos, with URLs in it.
+
+Writes a folder of records, a file for each version: source, reference, the kind of what was inserted, and the inserted
+text, which a translation must have unchanged, with spaces between its parts. A version has the lines of the test set in
+their order. Two more lists have other lines: ``joined``, three sentences a line, and ``words``, single words, which
+have no reference. ``suite`` has the inputs of the project's suite in the source language, if it has any.
+
+A line depends on the seed, the version and its number alone: the first lines of a test set have the same versions.
+"""
+
+import argparse
+import csv
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from common.command_line import positive, there
+from common.errors import command
+from common.files import atomic_path
+from findings.metrics import WITHOUT_SPACES
+from formats import records
+
+CLEAN, JOINED, WORDS, SUITE = "clean", "joined", "words", "suite"
+SUITE_FILE = Path(__file__).with_name("suite.tsv")  # CC0: language, kind, text, what must be in the output
+TYPOS = 0.1  # share of the words
+TOGETHER = 3  # sentences of a line of JOINED
+DRAWN = 200  # words of WORDS
+NO_SPACES = {*WITHOUT_SPACES, "ja", "zh"}
+FINAL = ".!?…。！？"
+
+HOSTS = ("example.org", "www.example.com", "docs.example.net", "shop.example.org")
+PATHS = ("", "a", "help/start", "2024/report.pdf", "search?q=dog", "a?b=1&c=2", "page#top")
+PEOPLE = ("user", "anna.novak", "j-martin", "info", "support+mail", "office_2")
+CURRENCIES = "€$£¥"
+EMOJI = ("😀", "🎉", "❤️", "👍🏽", "👩‍🚀", "🇫🇷", "🐕", "🚲", "😂", "☕")
+PLACEHOLDERS = ("{name}", "{0}", "%s", "%(count)d", "${user}", "{{title}}", "__DATE__", "%1$s")
+TAGS = ("b", "i", "em", "strong", "u", "span")
+
+Row = tuple[str, str, str, str]  # source, reference, kind and text of what must survive
+Change = Callable[[str, str, Random], Row]
+
+
+def _both(change: Callable[[str], str]) -> Change:
+    """A change that makes a true pair of a true pair."""
+    return lambda source, reference, _: (change(source), change(reference), "", "")
+
+
+def _source(change: Callable[[str, Random], str]) -> Change:
+    """A change after which the translation is the same."""
+    return lambda source, reference, drawn: (change(source, drawn), reference, "", "")
+
+
+def _inserted(kind: str, make: Callable[[Random], str]) -> Change:
+    """Text at the beginning or at the end of both sides."""
+
+    def change(source: str, reference: str, drawn: Random) -> Row:
+        item, first = make(drawn), drawn.random() < 0.3
+        source, reference = (f"{item} {side}" if first else f"{side} {item}" for side in (source, reference))
+        return source, reference, kind, item
+
+    return change
+
+
+def title(text: str) -> str:
+    """Every word with a capital: str.title makes Don'T of don't."""
+    return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
+
+
+def typos(text: str, drawn: Random) -> str:
+    """Two letters swapped, one dropped, or one doubled, in a tenth of the words."""
+    return " ".join(typo(word, drawn) if drawn.random() < TYPOS else word for word in text.split(" "))
+
+
+def typo(word: str, drawn: Random) -> str:
+    """A word of two or more letters with a typo; any other one as it is."""
+    letters = [place for place, (one, other) in enumerate(itertools.pairwise(word)) if (one + other).isalpha()]
+    if not letters:
+        return word
+    place, kind = drawn.choice(letters), drawn.choice(("swapped", "dropped", "doubled"))
+    before, one, other, after = word[:place], word[place], word[place + 1], word[place + 2 :]
+    if kind == "dropped":
+        return before + one + after
+    return before + (other + one if kind == "swapped" and one != other else one + one + other) + after
+
+
+def without_final(text: str) -> str:
+    return text.rstrip(FINAL).rstrip()
+
+
+def doubled(text: str) -> str:
+    """The final punctuation twice."""
+    return text + text[-1] if text.endswith(tuple(FINAL)) else text
+
+
+def url(drawn: Random) -> str:
+    return f"https://{drawn.choice(HOSTS)}/{drawn.choice(PATHS)}"
+
+
+def email(drawn: Random) -> str:
+    return f"{drawn.choice(PEOPLE)}@{drawn.choice(HOSTS)}"
+
+
+def number(drawn: Random) -> str:
+    amount = drawn.choice((f"{drawn.randint(1, 99)}.{drawn.randint(10, 99)}", f"{drawn.randint(2, 9999)}"))
+    return f"{drawn.choice(CURRENCIES)}{amount}"
+
+
+def tagged(source: str, reference: str, drawn: Random) -> Row:
+    """A tag around the first word of either side: no other word is known to have its translation at a known place."""
+    name = drawn.choice(TAGS)
+    sides = []
+    for side in (source, reference):
+        first, space, rest = side.partition(" ")
+        sides.append(f"<{name}>{first}</{name}>{space}{rest}")
+    return sides[0], sides[1], "tag", f"<{name}> </{name}>"
+
+
+CASE: dict[str, Change] = {  # compared without regard to case
+    "upper_case": _source(lambda text, _: text.upper()),
+    "title_case": _source(lambda text, _: title(text)),
+    "lower_case": _source(lambda text, _: text.lower()),
+}
+PERTURBATIONS: dict[str, Change] = {
+    **CASE,
+    "typos": _source(typos),
+    "no_final_punctuation": _both(without_final),
+    "doubled_punctuation": _both(doubled),
+    "url": _inserted("url", url),
+    "email": _inserted("email", email),
+    "number": _inserted("number", number),
+    "emoji": _inserted("emoji", lambda drawn: drawn.choice(EMOJI)),
+    "tag": tagged,
+    "placeholder": _inserted("placeholder", lambda drawn: drawn.choice(PLACEHOLDERS)),
+}
+
+
+def perturbed(name: str, pairs: list[tuple[str, str]], seed: int) -> list[Row]:
+    """A version of a test set, line by line."""
+    change = PERTURBATIONS[name]
+    return [change(*pair, random.Random(f"{seed} {name} {number}")) for number, pair in enumerate(pairs)]
+
+
+def joined(pairs: list[tuple[str, str]], languages: tuple[str, str]) -> list[Row]:
+    """Three sentences a line."""
+    spaces = ["" if language in NO_SPACES else " " for language in languages]
+    groups = (pairs[start : start + TOGETHER] for start in range(0, len(pairs), TOGETHER))
+    sides = (
+        (space.join(side) for space, side in zip(spaces, zip(*group, strict=True), strict=True)) for group in groups
+    )
+    return [(source, reference, "", "") for source, reference in sides]
+
+
+def words(pairs: list[tuple[str, str]], language: str, seed: int) -> list[Row]:
+    """Single words of the sources, without punctuation; none in a script without spaces."""
+    if language in NO_SPACES:
+        return []
+    found = sorted({word for source, _ in pairs for word in source.split() if len(word) > 1 and word.isalpha()})
+    drawn = random.Random(f"{seed} {WORDS}").sample(found, min(DRAWN, len(found)))
+    return [(word, "", "", "") for word in drawn]
+
+
+def suite(language: str) -> list[Row]:
+    """The inputs of a language: text, no reference, its kind, what must be in the output."""
+    with open(SUITE_FILE, encoding="utf-8", newline="") as stream:
+        rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [(row["text"], "", row["kind"], row["kept"]) for row in rows if row["language"] == language]
+
+
+def lists(pairs: list[tuple[str, str]], languages: tuple[str, str], seed: int) -> Iterator[tuple[str, list[Row]]]:
+    """All that is translated, by name; a list may be empty."""
+    yield CLEAN, [(*pair, "", "") for pair in pairs]
+    yield from ((name, perturbed(name, pairs, seed)) for name in PERTURBATIONS)
+    yield JOINED, joined(pairs, languages)
+    yield WORDS, words(pairs, languages[0], seed)
+    yield SUITE, suite(languages[0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--test-set", type=there, required=True, help="records with references")
+    parser.add_argument("--languages", nargs=2, required=True, metavar=("SOURCE", "TARGET"), help="their codes")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sentences", type=positive, help="only the first ones (default: all)")
+    parser.add_argument("--output", type=Path, required=True, help="folder to write")
+    args = parser.parse_args()
+
+    pairs = list(islice(records.pairs(args.test_set), args.sentences))
+    with atomic_path(args.output) as part:
+        part.mkdir()
+        for name, rows in lists(pairs, tuple(args.languages), args.seed):
+            records.write(part / f"{name}{records.SUFFIX}", rows)
+
+
+if __name__ == "__main__":
+    command(main)

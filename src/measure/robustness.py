@@ -1,0 +1,164 @@
+"""Translate the perturbed versions of a test set (measure.perturb), score them, and count what is lost.
+
+Each system is decoded as it is shipped, with its vocabulary map where it has one, and by the native engine where that
+is installed. Nothing is timed. Versions with other case are scored without regard to case.
+"""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import cast
+
+from sacrebleu.metrics.base import Metric
+from sacrebleu.metrics.chrf import CHRF
+
+from common.command_line import positive, there
+from common.errors import UserError, command
+from common.files import sha256, write_json, write_text
+from common.progress import progress
+from decode import engines
+from decode.engines.native import Native
+from decode.translator import Translator
+from findings.loops import looping, said_twice
+from findings.metrics import bleu
+from findings.survival import survive
+from formats import records
+from formats.robustness import Robustness, Row, Translated
+from measure.perturb import CASE, CLEAN, JOINED, PERTURBATIONS, SUITE, WORDS
+
+LONG = 3  # times the length that is expected
+SHORT = 10  # characters more that even one word may take
+Lines = list[tuple[str, ...]]
+
+
+def installed(models: Iterable[Path]) -> list[Path]:
+    """A folder for each system and type: that of the native engine where it is there and can decode here.
+
+    Raises UserError for a system that no installed engine decodes.
+    """
+    folders: dict[tuple[str | None, str], list[Path]] = {}
+    for model in models:
+        description = engines.describe(model)
+        folders.setdefault((description.system, description.quantization), []).append(model)
+    chosen = []
+    for candidates in folders.values():
+        able = [model for model in candidates if engines.of(model).supported()]
+        if not able:
+            raise UserError(f"{candidates[0]}: its engine is not installed; install it, or leave the system out")
+        chosen.append(min(able, key=lambda model: engines.of(model) is not Native))
+    return chosen
+
+
+class Lists:
+    """The lists of a folder of measure.perturb, and their metrics. Empty ones are left out."""
+
+    def __init__(self, folder: Path, language: str):
+        paths = ((name, folder / f"{name}{records.SUFFIX}") for name in (CLEAN, *PERTURBATIONS, JOINED, WORDS, SUITE))
+        self.lines: dict[str, Lines] = {name: lines for name, path in paths if (lines := list(records.read(path)))}
+        self._language = language
+        clean = self.lines[CLEAN]
+        # Languages and scripts need more or fewer characters for the same.
+        self._ratio = sum(len(row[1]) for row in clean) / max(sum(len(row[0]) for row in clean), 1)
+
+    def metrics(self, name: str) -> dict[str, Metric]:
+        """What a list is scored with, by the name of the score."""
+        found: dict[str, Metric] = {}
+        if name not in (WORDS, SUITE) and name not in CASE:
+            found |= {"bleu": bleu(self._language), "chrf": CHRF()}
+        if name == CLEAN or name in CASE:
+            found |= {"bleu_lowercased": bleu(self._language, lowercase=True), "chrf_lowercased": CHRF(lowercase=True)}
+        return found
+
+    def signatures(self) -> dict[str, str]:
+        """Those of all scores, which name the number of references only after a score."""
+        references = [[row[1] for row in self.lines[CLEAN]]]
+        found = {}
+        for key, metric in self.metrics(CLEAN).items():
+            metric.corpus_score(references[0], references)
+            found[key] = str(metric.get_signature())
+        return found
+
+    def translated(self, name: str, outputs: Sequence[str]) -> Translated:
+        """The scores and counts of the translations of a list."""
+        lines = self.lines[name]
+        references = [[row[1] for row in lines]]
+        scores = {key: metric.corpus_score(outputs, references).score for key, metric in self.metrics(name).items()}
+        pairs = [(row[0], output) for row, output in zip(lines, outputs, strict=True)]
+        short = pairs if name in (WORDS, SUITE) else []
+        counts = {
+            "loops": sum(looping(output) and not looping(source) for source, output in pairs),
+            "empty": sum(not output.strip() and bool(source.strip()) for source, output in pairs),
+            "long": sum(len(output) > LONG * self._ratio * len(source) + SHORT for source, output in pairs),
+            "twice": sum(said_twice(output) and not said_twice(source) for source, output in short),
+        }
+        found = {"sentences": len(lines), **scores, "survived": survived(lines, outputs), **counts}
+        return cast(Translated, found)
+
+
+def survived(lines: Lines, outputs: Sequence[str]) -> dict[str, list[int]]:
+    """By kind of what must survive: the lines where it does, and all of that kind."""
+    found: dict[str, list[int]] = {}
+    for (_, _, kind, kept), output in zip(lines, outputs, strict=True):
+        if kept:
+            counts = found.setdefault(kind, [0, 0])
+            counts[0] += survive(kept.split(), output)
+            counts[1] += 1
+    return found
+
+
+def rows(models: Iterable[Path], beam_sizes: Sequence[int], lists: Lists, args: argparse.Namespace) -> Iterable[Row]:
+    """Every system with every beam; the translations are written into the folder ``args.translations``."""
+    for model in models:
+        for beam_size in beam_sizes:
+            translator = Translator(model, beam_size, vocabulary_map=args.vocabulary_map, workers=args.threads)
+            about, search = translator.description, translator.search
+            found: dict[str, Translated] = {}
+            named = f"{about.system or model.parent.name}, {model.name}, beam {beam_size}"
+            for name, lines in progress(lists.lines.items(), named, len(lists.lines), "list"):
+                outputs = list(translator.translate(row[0] for row in lines))
+                found[name] = lists.translated(name, outputs)
+                if args.translations:
+                    path = args.translations / f"{about.system}.{model.name}.beam{beam_size}.{name}.txt"
+                    write_text(path, "".join(f"{line}\n" for line in outputs))
+            translator.close()
+            yield Row(
+                system=about.system or model.parent.name,
+                role=about.role or "imported",
+                engine=about.engine,
+                compute_type=about.quantization,
+                beam_size=beam_size,
+                vocabulary_map=search.vocabulary_map,
+                lists=found,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=there, nargs="+", required=True, help="model folders, of several engines")
+    parser.add_argument("--inputs", type=there, required=True, help="folder of measure.perturb")
+    parser.add_argument("--test-set", required=True, help="name of the test set, for the report")
+    parser.add_argument("--languages", nargs=2, required=True, metavar=("SOURCE", "TARGET"), help="their codes")
+    parser.add_argument("--seed", type=int, default=1, help="of measure.perturb, for the report")
+    parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1])
+    parser.add_argument("--no-vocabulary-map", dest="vocabulary_map", action="store_false")
+    parser.add_argument("--threads", type=positive, default=1, help="cores to use (default: %(default)s)")
+    parser.add_argument("--config-hash", help="of the study's configuration")
+    parser.add_argument("--translations", type=Path, help="folder to write the translations into")
+    parser.add_argument("--output", type=Path, required=True, help="JSON to write")
+    args = parser.parse_args()
+
+    lists = Lists(args.inputs, args.languages[1])
+    result: Robustness = {
+        "config_hash": args.config_hash,
+        "test_set": args.test_set,
+        "sha256": sha256(args.inputs / f"{CLEAN}{records.SUFFIX}"),
+        "languages": args.languages,
+        "seed": args.seed,
+        "signatures": lists.signatures(),
+        "rows": list(rows(installed(args.models), args.beam_sizes, lists, args)),
+    }
+    write_json(args.output, result)
+
+
+if __name__ == "__main__":
+    command(main)

@@ -1,0 +1,154 @@
+"""How systems translate what people write, from the JSON of measure.robustness."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from common.errors import UserError
+from common.files import document
+from findings.survival import KINDS
+from formats.robustness import Robustness, Row, Translated
+from report import figure, markup
+from report.figure import Style
+from report.markup import NONE
+
+NOTE = """BLEU on {test_set} as it is, and below it what a perturbed version changes it by; with other case, both are
+scored without regard to case. Survived: what was inserted, or what an input of the suite must keep, is in the
+translation unchanged and exactly once. Failed, of all lines: loops, where the same words or characters come at least
+four times in a row; empty translations; long ones, of more than three times the expected length. Said twice: of single
+words and the inputs of the suite, those whose translation is the same words two times."""
+LISTS = {  # names on the page
+    "clean": "as it is",
+    "no_final_punctuation": "no final punctuation",
+    "joined": "three sentences a line",
+    "words": "single words",
+    "url": "URL",
+    "email": "e-mail address",
+    "number": "number with currency",
+}
+COUNTED = {"loops": "loops", "empty": "empty", "long": "long", "twice": "said twice"}
+ALONE = ("words", "suite")  # lists without references
+
+
+def read(path: Path) -> Robustness:
+    """Read a robustness.json. Raises UserError for another file."""
+    found = document(path, Robustness, "not made by measure.robustness")
+    if not found["rows"]:
+        raise UserError(f"{path}: no system was translated; run measure.robustness again")
+    return found
+
+
+def label(row: Row) -> str:
+    """``deep int8 greedy map``, as in the tables of measurements."""
+    search = "greedy" if row["beam_size"] == 1 else f"beam {row['beam_size']}"
+    engine = "" if row["engine"] == "native" else f" {row['engine']}"
+    return f"{row['system']} {row['compute_type']} {search}{' map' * row['vocabulary_map']}{engine}"
+
+
+def name_of(part: str) -> str:
+    return LISTS.get(part, part.replace("_", " "))
+
+
+def names(data: Robustness) -> list[str]:
+    """The lists with references, the clean test set first."""
+    return [name for name in data["rows"][0]["lists"] if name not in ALONE]
+
+
+def score(part: Translated, key: str) -> float:
+    """BLEU or chrF, without regard to case where case was changed."""
+    value = part.get(key, part.get(f"{key}_lowercased"))
+    if value is None:
+        raise UserError(f"robustness.json: a list has no {key}; run measure.robustness again")
+    return value
+
+
+def lost(row: Row, name: str, key: str = "bleu") -> float:
+    """What a perturbation changes a score by."""
+    part, clean = row["lists"][name], row["lists"]["clean"]
+    return score(part, key) - (clean[key] if key in part else clean[f"{key}_lowercased"])
+
+
+def survived(row: Row, kind: str) -> list[int]:
+    """Lines of the perturbed test set where a kind survives, and all of that kind."""
+    return row["lists"][kind]["survived"][kind]
+
+
+def counted(row: Row, key: str) -> str:
+    """The share of lines of all lists that are loops, empty, or long; of those without references, said twice."""
+    parts = [part for name, part in row["lists"].items() if key != "twice" or name in ALONE]
+    lines = sum(part["sentences"] for part in parts)
+    return share([sum(part[key] for part in parts), lines]) if lines else NONE
+
+
+def share(counts: list[int]) -> str:
+    return f"{100 * counts[0] / counts[1]:.1f} %"
+
+
+def scores(data: Robustness, key: str) -> Iterator[dict[str, str]]:
+    """A line for each list with references: the clean score, then the differences to it."""
+    for name in names(data):
+        cells = {label(row): f"{lost(row, name, key):+z.1f}" for row in data["rows"]}
+        if name == "clean":
+            cells = {label(row): f"{score(row['lists'][name], key):.1f}" for row in data["rows"]}
+        yield {"input": name_of(name), **cells}
+
+
+def copies(data: Robustness) -> Iterator[dict[str, str]]:
+    for kind in KINDS:
+        yield {"survived": name_of(kind), **{label(row): share(survived(row, kind)) for row in data["rows"]}}
+    for kind in data["rows"][0]["lists"].get("suite", {"survived": {}})["survived"]:
+        cells = {label(row): share(row["lists"]["suite"]["survived"][kind]) for row in data["rows"]}
+        yield {"survived": f"suite: {name_of(kind)}", **cells}
+
+
+def failures(data: Robustness) -> Iterator[dict[str, str]]:
+    for key, name in COUNTED.items():
+        yield {"failed": name, **{label(row): counted(row, key) for row in data["rows"]}}
+
+
+def table(data: Robustness) -> str:
+    signatures = ", ".join(data["signatures"].values())
+    about = f"sacreBLEU: {signatures}. Seed {data['seed']}; {data['test_set']} sha256 {data['sha256'][:12]}."
+    parts = (markup.table([*rows(data)]) for rows in (bleu, chrf, copies, failures))
+    return markup.document("Robustness", NOTE.format(**data), *parts, about)
+
+
+def bleu(data: Robustness) -> Iterator[dict[str, str]]:
+    return scores(data, "bleu")
+
+
+def chrf(data: Robustness) -> Iterator[dict[str, str]]:
+    return ({"chrF": row.pop("input"), **row} for row in scores(data, "chrf"))
+
+
+def section(data: Robustness) -> dict[str, list[dict[str, str]]]:
+    """The tables of the page of a study, by the name of their first column."""
+    return {"input": [*bleu(data)], "survived": [*copies(data)], "failed": [*failures(data)]}
+
+
+@figure.in_column
+def draw(data: Robustness) -> Figure:
+    """Left: what each perturbation changes BLEU by. Right: what survives. A marker is a system."""
+    labels = {label(row): row["role"] for row in data["rows"]}
+    styles = figure.styles(labels)
+    perturbed = [name for name in names(data) if name != "clean"]
+    picture = Figure(figsize=(2 * figure.COLUMN, 0.7 + 0.24 * len(perturbed)), layout="constrained")
+    left, right = picture.subplots(1, 2, width_ratios=[3, 2])
+    for row in data["rows"]:
+        style = styles[label(row)]
+        points(left, [lost(row, name) for name in perturbed], style, label(row))
+        points(right, [100 * ok / of for ok, of in (survived(row, kind) for kind in KINDS)], style)
+    left.axvline(0, color="#555555", linewidth=0.8)
+    for axes, rows, title in ((left, perturbed, "BLEU against the clean test set"), (right, KINDS, "% that survive")):
+        axes.set_yticks(range(len(rows)), map(name_of, rows))
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlabel(title)
+    right.set_xlim(-4, 104)
+    figure.legend(picture, left.get_legend_handles_labels()[0], "outside upper center", min(len(labels), 4))
+    return picture
+
+
+def points(axes: Axes, values: list[float], style: Style, name: str | None = None) -> None:
+    axes.plot(values, range(len(values)), style.marker, color=style.color, markersize=4, label=name)
