@@ -30,6 +30,17 @@ def test_translator(model):
     assert len(set(expected)) > 3
 
 
+BLANK = ["", " ", "\u00a0", "\u3000", "\u200b", " \u200b\u3000"]
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_blank_line_of_every_kind_stays_empty(model, beam):
+    lines = sentences(len(BLANK))
+    expected = [*Translator(model, beam).translate(lines)]
+    found = [*Translator(model, beam).translate(text for pair in zip(BLANK, lines, strict=True) for text in pair)]
+    assert found[::2] == [""] * len(BLANK) and found[1::2] == expected and any(expected)
+
+
 @pytest.mark.slow
 def test_command(model, tmp_path):
     lines = [*sentences(3), "", "  ", *sentences(3, seed=5)]
