@@ -60,7 +60,7 @@ def folders() -> dict[str, Path]:
     (root / "map.txt").write_text("\t" + " ".join(pieces[::2]) + "\n", encoding="utf-8")
 
     baseline = root / "opennmt-tf"
-    model = _opennmt(baseline, ["<blank>", "<s>", "</s>", *pieces])
+    model = opennmt_model(baseline, ["<blank>", "<s>", "</s>", *pieces])
     _convert(model, root)
     made = {name: root / name for name in ("opennmt-tf", "float32", "int8")}
     for name, folder in made.items():
@@ -78,7 +78,8 @@ def _description(name: str) -> dict:
     }  # fmt: skip
 
 
-def _opennmt(folder: Path, vocabulary: list[str]):
+def opennmt_model(folder: Path, vocabulary: list[str]):
+    """Make a folder with an untrained model of these pieces, which decodes to words; returns the model."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     import opennmt
     import tensorflow as tf

@@ -2,6 +2,7 @@
 
 import itertools
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import warm
@@ -16,13 +17,13 @@ from formats.sentence import split_pieces
 PIECES = ["!\xa0", "a", "b", "c", "x", "y", "z", "\u3000"]  # in order; two with spaces, as in Chinese
 
 
-def counted(folder: Path, pairs, shards: int = 1) -> PhraseTable:
+def counted(folder: Path, pairs, shards: int = 1, vocabulary: Sequence[str] = PIECES) -> PhraseTable:
     """The phrase table of some aligned pairs."""
     records.write(folder / "aligned.tsv.zst", pairs)
-    (folder / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in PIECES))
+    (folder / "vocabulary.txt").write_text("".join(f"{piece}\n" for piece in vocabulary))
     folders = [folder / f"{k}" for k in range(1, shards + 1)]
     for k, output in enumerate(folders, 1):
-        phrases.count(folder / "aligned.tsv.zst", PIECES, output, (k, shards))
+        phrases.count(folder / "aligned.tsv.zst", [*vocabulary], output, (k, shards))
     phrase_table.merge(folders, folder / "vocabulary.txt", None, folder / "table")
     return PhraseTable.load(folder / "table")
 

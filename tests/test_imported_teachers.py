@@ -21,6 +21,7 @@ from export.model import export, find
 from export.toolkits.found import Options, transformer
 from formats import ctranslate2_model, marian
 from formats.ctranslate2_model import Variable
+from train.vocabulary import train
 
 native = pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
 
@@ -66,6 +67,15 @@ def test_two_sentencepiece_models_one_for_each_side(tmp_path):
         tokenizers(Tokenization(str(tmp_path / "none")), models[0], ["en", "de"])
     with pytest.raises(UserError, match="needs the SentencePiece model of the study"):
         tokenizers(None, None, ["en", "de"])
+
+
+def test_bytes_of_a_teacher_become_characters(tmp_path):
+    """Where they are no UTF-8, the replacement character; never the name of a piece."""
+    texts = [f"a dog runs past {count} houses" for count in range(200)]
+    (tmp_path / "model").write_bytes(train(texts, "unigram", 300, 1.0, 1, byte_fallback=True))
+    source, target = tokenizers(Tokenization(str(tmp_path / "model")), None, ["en", "de"])
+    assert target.decode(source.encode("a 🐕 – €")) == "a 🐕 – €"
+    assert target.decode(["▁", "a", "<0xF0>", "<0x9F>", "▁", "a", "<0xE2>"]) == "a\ufffd\ufffd a\ufffd"
 
 
 @pytest.mark.parametrize("kind", ["checkpoint", "ctranslate2"])

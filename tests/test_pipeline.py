@@ -145,6 +145,13 @@ def test_a_split_sentence_is_whole_and_its_parts_are_short(pieces, limit):
         assert part[-1] == "b." or (len(part) == limit and "b." not in part[limit // 2 :])
 
 
+def test_a_character_in_bytes_is_not_split():
+    dog = ["<0xF0>", "<0x9F>", "<0x90>", "<0x95>"]
+    assert [*split(["a", *dog, *dog], 7)] == [["a", *dog], dog]
+    assert [*split([*dog, *dog], 4)] == [dog, dog]
+    assert [piece for part in split(dog, 2) for piece in part] == dog  # too short a limit
+
+
 @given(st.text("ab ", max_size=60), st.integers(4, 20))
 def test_a_line_in_chunks_of_text_is_the_line(line, limit):
     with mock.patch("decode.pipeline.MAXIMUM_CHARACTERS", limit):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import UserError
+from export.vocabulary_map import BYTES
 from formats import opennmt_tf, records
 from train.vocabulary import entries, foreign_characters, reservoir, train
 
@@ -38,6 +39,23 @@ def test_control_tokens_come_first_and_all_pieces_follow(kind):
     assert set(processor.encode("a red Hund runs", out_type=str)) <= set(names)
     assert train(TEXT, kind, 120, 1.0, 1) == model  # equal text gives equal bytes
     assert 5 < len(list(entries(train(TEXT[:3], kind, 500, 1.0, 1)))) < 500  # a small text gives fewer pieces
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_bytes_digits_and_symbols(kind):
+    """All bytes are entries, digits stand alone, symbols stay whole, and what no piece has comes back."""
+    symbols = ["<url>", "a,b", '"q"']
+    model = train(TEXT, kind, 420, 1.0, 1, byte_fallback=True, split_digits=True, symbols=symbols)
+    names, processor = [*entries(model)], sentencepiece.SentencePieceProcessor(model_proto=model)
+    assert len(set(names)) == len(names) and {*names} >= {*BYTES, *symbols}
+    text = 'a 🐕 2047 <url> a,b "q" Пёс'
+    pieces = processor.encode(text, out_type=str)
+    assert {*pieces} <= {*names} and {*symbols} <= {*pieces}
+    assert [piece for piece in pieces if piece in BYTES][:4] == ["<0xF0>", "<0x9F>", "<0x90>", "<0x95>"]
+    assert not any(len(piece.strip("▁")) > 1 and any(map(str.isdigit, piece)) for piece in {*names} - {*BYTES})
+    assert processor.decode(pieces) == text
+    plain = sentencepiece.SentencePieceProcessor(model_proto=train(TEXT, kind, 150, 1.0, 1))
+    assert "🐕" not in plain.decode(plain.encode("🐕"))  # what the option is for
 
 
 def test_bpe_begins_with_the_most_frequent_pair():

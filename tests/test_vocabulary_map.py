@@ -16,7 +16,7 @@ from common.errors import UserError
 from common.files import write_json
 from export import coverage, shortlist
 from export.coverage import Sentence
-from export.vocabulary_map import Knobs, write
+from export.vocabulary_map import BYTES, Knobs, write
 from formats.vocabulary_map import VocabularyMap, check
 
 SENTENCES = [Sentence([*"ab"], [*"xy"], [*"xz"]), Sentence([*"bcq"], ["y", "y", "outside"], ["z"])]
@@ -49,6 +49,24 @@ def test_map_equals_the_definition(tmp_path_factory, pairs, max_ngram, min_frequ
         if targets and len(ngram) <= max_ngram:
             expected[ngram] = targets
     assert map_entries(table, max_ngram=max_ngram, min_frequency=min_frequency, meanings=meanings) == expected
+
+
+@pytest.mark.parametrize(("max_ngram", "always"), [(1, 0), (3, 2)])
+def test_each_byte_of_a_source_brings_all_bytes(tmp_path, max_ngram, always):
+    """Also bytes that no pair has; other sentences get none that counts do not bring."""
+    dog, wolf = "<0xF0> <0x9F> <0x90> <0x95>", "<0xF0> <0x9F> <0x90> <0xBA>"
+    pairs = [(f"a {dog}", f"x {wolf}", "0-0 1-1 2-2 3-3 4-4")] * 3 + [("b", "y", "0-0")] * 9
+    table = counted(tmp_path, pairs, vocabulary=["!", *BYTES, *"abxy"])
+    knobs = Knobs(max_ngram=max_ngram, min_frequency=1, unaligned=0, most_frequent=always)
+    counts = write(tmp_path / "map", table, knobs)
+    check(tmp_path / "map", table.pieces)
+    found = VocabularyMap.load(tmp_path / "map")
+    assert counts["targets"] == sum(map(len, found.entries.values()))
+    assert all(found.candidates([["a", byte]]) >= {*BYTES, "x"} for byte in BYTES)
+    assert all(len({*targets}) == len(targets) for targets in found.entries.values())
+    if not always:
+        assert found.entries["<0x95>",][0] == "<0xBA>"  # the most frequent one first
+        assert not found.candidates([["b"]]) & {*BYTES}
 
 
 def test_blocks_of_the_table_do_not_change_the_map(tmp_path, monkeypatch):

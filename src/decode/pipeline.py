@@ -25,6 +25,7 @@ MANY_CORES, GPU = 256, 6000  # tokens of a batch, as ONE_CORE
 WINDOW_BATCHES = 8  # for each worker
 BYTE_ORDER_MARK = "\ufeff"
 MARKS = (*".!?;:,", "。", "！", "？", "，")  # a long sentence is split after one of them
+CONTINUED = {f"<0x{value:02X}>" for value in range(0x80, 0xC0)}  # bytes of a character after its first
 
 LongLines = Literal["cut", "split"]
 
@@ -79,6 +80,8 @@ def split(pieces: list[Any], limit: int, text: Callable[[Any], str] = str) -> It
     while len(pieces) > limit:
         ends = (k for k in range(limit, limit // 2, -1) if text(pieces[k - 1]).strip("▁")[-1:] in MARKS)
         end = next(ends, limit)
+        while end > 1 and pieces[end] in CONTINUED:  # a character in bytes stays whole
+            end -= 1
         yield pieces[:end]
         pieces = pieces[end:]
     if pieces:

@@ -3,7 +3,8 @@
 Always on (0-grams) are the most frequent unaligned target pieces, and the most frequent target pieces (WNGT 2020).
 Each source n-gram brings the ``meanings`` most frequent target pieces of its phrase pairs, each seen in at least
 ``min_frequency`` of them, less those that its shorter n-grams bring already. The paper ranks whole phrases and keeps
-the words of the best N; ranking pieces needs no phrase in memory.
+the words of the best N; ranking pieces needs no phrase in memory. With byte fallback each byte of a source brings all
+bytes, since the characters that are written in bytes are too rare for counts.
 
 The file is CTranslate2's (formats.vocabulary_map). Shorter n-grams come first, in the order of the vocabulary, and the
 most frequent piece of each comes first, so that equal tables give equal bytes.
@@ -39,6 +40,8 @@ COUNTED = ("phrases", "links")
 LEAST = {"max_ngram": 1, "min_frequency": 1, "meanings": 1, "unaligned": 0, "most_frequent": 0}
 
 FILES = (CTranslate2.weights, CTranslate2.map_file, model_folder.TOKENIZER, model_folder.DESCRIPTION)
+
+BYTES = [f"<0x{value:02X}>" for value in range(256)]  # the names of SentencePiece's byte pieces
 
 BLOCK_KEYS = 1 << 22  # keys of the phrase table in memory at a time
 
@@ -153,11 +156,35 @@ def build(table: PhraseTable, knobs: Knobs) -> Iterator[tuple[int, Entries]]:
         blocks = []
         for part in _parts(counts, int(start), int(end)):
             block = select(part, mask, shorter[0], shorter[1], knobs.min_frequency, knobs.meanings)
-            yield length, block
-            if length < knobs.max_ngram:
+            if length > 1:
+                yield length, block
+            if length == 1 or length < knobs.max_ngram:
                 blocks.append(block)
+        if length == 1:
+            blocks = [with_bytes(Entries.joined(blocks), table.pieces, mask)]
+            yield length, blocks[0]
         if length < knobs.max_ngram:
             shorter[length - 1] = Entries.joined(blocks)
+
+
+def with_bytes(unigrams: Entries, pieces: list[str], always_on: NDArray[Any]) -> Entries:
+    """The entries of one source piece, where each byte brings all others, after those that it brings already.
+
+    pieces: the vocabulary. Without byte fallback the entries stay as they are.
+    """
+    numbers = {piece: number for number, piece in enumerate(pieces, 1)}
+    if not numbers.keys() >= {*BYTES}:
+        return unigrams
+    found = [numbers[piece] for piece in BYTES]
+    targets = dict(zip(unigrams.ngrams.tolist(), np.split(unigrams.targets, unigrams.offsets[1:-1]), strict=True))
+    for byte in found:
+        own = targets.get(byte, np.empty(0, np.uint16)).tolist()
+        brought = [*own, *(other for other in found if other not in own and not always_on[other])]
+        targets |= {byte: np.array(brought, np.uint16)} if brought else {}
+    ngrams = sorted(targets)
+    ordered = [targets[ngram] for ngram in ngrams]
+    offsets = np.concatenate([[0], np.cumsum([*map(len, ordered)])])
+    return Entries(np.array(ngrams, np.uint64), offsets, np.concatenate(ordered))
 
 
 def always_on(table: PhraseTable, knobs: Knobs) -> list[int]:

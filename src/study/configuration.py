@@ -71,6 +71,9 @@ class Vocabulary(Section):
     pieces: int
     character_coverage: Number
     normalization: str | None
+    byte_fallback: bool
+    split_digits: bool
+    symbols: list[str]
     of: str | None
     sentences: int
 

@@ -1,14 +1,15 @@
 """Train one joint SentencePiece model for both languages of a study.
 
 Characters outside the scripts of both languages are removed first (WNGT 2020, section 2.3), so that no piece is spent
-on the Cyrillic or Chinese in web corpora.
+on the Cyrillic or Chinese in web corpora. With byte fallback each of the 256 bytes is a piece, and a character that no
+other piece has is written in the bytes of its UTF-8.
 """
 
 import argparse
 import io
 import itertools
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import regex
@@ -40,13 +41,21 @@ def reservoir(lines: Iterable[str], size: int, seed: int) -> list[str]:
 
 
 def train(
-    lines: list[str], kind: str, pieces: int, character_coverage: float, threads: int, normalization: str = "nmt_nfkc"
+    lines: list[str],
+    kind: str,
+    pieces: int,
+    character_coverage: float,
+    threads: int,
+    normalization: str = "nmt_nfkc",
+    byte_fallback: bool = False,
+    split_digits: bool = False,
+    symbols: Sequence[str] = (),
 ) -> bytes:
     """Train a SentencePiece model and serialize it.
 
-    kind: ``unigram`` or ``bpe``. pieces: size of the vocabulary; a tiny corpus gives fewer. character_coverage: share
-    of the text's characters, 0 to 1, that pieces must cover. Raises UserError without text, and for more characters
-    than pieces.
+    kind: ``unigram`` or ``bpe``. pieces: size of the vocabulary with bytes and symbols; a tiny corpus gives fewer.
+    character_coverage: share of the text's characters, 0 to 1, that pieces must cover. symbols: pieces that are never
+    split. Raises UserError without text, and for more characters, bytes and symbols than pieces.
     """
     if not lines:
         raise UserError("the training corpora have no text left; see the counts in corpora/clean/*.json")
@@ -60,6 +69,9 @@ def train(
             hard_vocab_limit=False,  # fewer pieces from a tiny corpus instead of an error
             character_coverage=character_coverage,
             normalization_rule_name=normalization,
+            byte_fallback=byte_fallback,
+            split_digits=split_digits,
+            user_defined_symbols=[*symbols],
             num_threads=threads,
             minloglevel=1,
         )
@@ -86,6 +98,9 @@ def main() -> None:
     parser.add_argument("--pieces", type=int, required=True, help="size of the vocabulary")
     parser.add_argument("--character-coverage", type=float, default=1.0, help="share of the text's characters to cover")
     parser.add_argument("--normalization", choices=["nmt_nfkc", "identity"], default="nmt_nfkc", help="of characters")
+    parser.add_argument("--byte-fallback", action="store_true", help="write characters without a piece in bytes")
+    parser.add_argument("--split-digits", action="store_true", help="every digit is a piece of its own")
+    parser.add_argument("--symbols", nargs="+", default=[], help="pieces that are never split")
     parser.add_argument("--sentences", type=int, default=2_000_000, help="size of the random sample to train on")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=1, help="threads of SentencePiece (default: %(default)s)")
@@ -98,7 +113,17 @@ def main() -> None:
     lines = itertools.chain.from_iterable(pairs)
     native = (foreign.sub("", line) for line in progress(lines, "sampling text for the vocabulary", unit="sentence"))
     sample = reservoir(native, args.sentences, args.seed)
-    model = train(sample, args.type, args.pieces, args.character_coverage, args.threads, args.normalization)
+    model = train(
+        sample,
+        args.type,
+        args.pieces,
+        args.character_coverage,
+        args.threads,
+        args.normalization,
+        args.byte_fallback,
+        args.split_digits,
+        args.symbols,
+    )
     with atomic_path(args.model) as part:
         part.write_bytes(model)
     write_text(args.vocabulary, "".join(f"{entry}\n" for entry in entries(model)))

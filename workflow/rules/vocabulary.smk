@@ -1,6 +1,9 @@
 # One vocabulary for both languages and all systems, from the bilingual training data or an epoch of a mixture.
 from study.resources import vocabulary_megabytes
 
+VOCABULARY = study.config.vocabulary
+SYMBOLS = ["--symbols", *map(shlex.quote, VOCABULARY.symbols)] if VOCABULARY.symbols else []
+
 
 rule vocabulary:
     input:
@@ -25,13 +28,16 @@ rule vocabulary:
         pieces=study.config.vocabulary.pieces,
         coverage=study.config.vocabulary.character_coverage,
         normalization=study.corpora.normalization,
+        options=" ".join(
+            ["--byte-fallback"] * VOCABULARY.byte_fallback + ["--split-digits"] * VOCABULARY.split_digits + SYMBOLS
+        ),
         sentences=study.config.vocabulary.sentences,
         seed=study.config.seed,
     shell:
         "python -m train.vocabulary --corpora {input.corpora} --languages {params.languages}"
         " --type {params.type} --pieces {params.pieces}"
         " --character-coverage {params.coverage} --normalization {params.normalization}"
-        " --sentences {params.sentences} --seed {params.seed}"
+        " {params.options} --sentences {params.sentences} --seed {params.seed}"
         " --threads {threads} --model {output.model} --vocabulary {output.vocabulary} 2> {log}"
 
 

@@ -160,6 +160,8 @@ def _vocabulary(draft: Draft, plan: Plan) -> str:
     return f"""\
 vocabulary:
   pieces: {plan.pieces} # for {plan.pairs:,} pairs; fewer train and decode faster, more split fewer words{coverage}
+  byte_fallback: true # characters without a piece, such as emoji, are written in bytes instead of being lost
+  split_digits: true # numbers are copied digit by digit
 """
 
 
