@@ -47,6 +47,7 @@ PLANNED = {  # another value of each key that the schema suggests none for
     "students.small.shape": "wngt2020-base", "students.small.mixtures": ["original"], "students.small.seeds": [1, 2],
     "students.small.training": {"steps": 3}, "students.small.start_from": "trained",
     "distillation.compute_type": "float16", "vocabulary.character_coverage": 0.99, "vocabulary.of": "original",
+    "vocabulary.symbols": ["<url>"],
     "vocabulary.normalization": "identity",
     **{f"vocabulary_map.grid.{knob}": [3] for knob in Knobs._fields if knob != "counted"},
     "vocabulary_map.grid.counted": ["links"], "vocabulary_map.max_ngram": 2, "vocabulary_map.coverage": 90,
