@@ -18,6 +18,7 @@ from formats import loading, records
 from formats.shape import registry, shape
 from train import sample, vocabulary
 from train.dataset import dataset, groups, longest, rows, shuffle_buffer
+from train.moving_average import MovingAverage
 from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
 from train.settings import Settings
@@ -45,9 +46,24 @@ def test_the_learning_rate_peaks_after_the_warm_up(decay):
         assert rates[-1] < 1e-5
 
 
+def test_a_moving_average_is_that_of_its_definition():
+    """With the warm-up of TensorFlow's ExponentialMovingAverage; inside ``averaged`` the model has it, not after."""
+    weight = tf.Variable([1.0, 2.0])
+    average, expected = MovingAverage([weight], 0.25), np.array([1.0, 2.0])
+    for step in range(1, 9):
+        weight.assign_add([1.0, float(step)])
+        average.update(step)
+        decay = min(0.25, (1 + step) / (10 + step))
+        expected = decay * expected + (1 - decay) * weight.numpy()
+    last = weight.numpy()
+    with average.averaged():
+        assert weight.numpy() == pytest.approx(expected)
+    assert (weight.numpy() == last).all() and average.others[0].numpy() == pytest.approx(expected)
+
+
 def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     basic = entry(steps=10) | {"dropout": 0.1, "decay": "constant", "average_last": 2, "averages": [1, 4]}
-    basic |= {"precision": "float32"}
+    basic |= {"precision": "float32", "moving_average": None}
     settings = {"shape": {"units": 16}, "training": basic, "seed": 1, "data": ["a"]}
 
     def folder(**changes):
@@ -58,6 +74,7 @@ def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     assert folder(device="cuda") == folder()  # and continued on a GPU
     assert folder(gpus=2) != folder()  # an update reads twice as many batches
     assert folder(precision="bfloat16") != folder()
+    assert folder(moving_average=0.9999) != folder()
     assert folder(average_last=8) != folder()  # so many checkpoints were not kept
     # Other steps: another rate at every step, or a second phase that begins elsewhere
     assert folder(decay="cosine", steps=20) != folder(decay="cosine")

@@ -25,7 +25,8 @@ pytestmark = pytest.mark.slow
 
 STUDY = entry(steps=24, then=[phase(steps=4, accumulate=3)]) | TRAINING | TOKENS | {
     "batch_tokens": 40, "dropout": 0.2, "checkpoint_steps": 6, "validation_steps": 12, "patience": None,
-    "average_last": 2, "averages": [1, 2, 10], "device": "cpu", "precision": "float32", "threads": 1,
+    "average_last": 2, "averages": [1, 2, 10], "moving_average": None, "device": "cpu", "precision": "float32",
+    "threads": 1,
 }  # fmt: skip
 SHORT = STUDY | {"then": [], "steps": 8, "decay": "constant", "checkpoint_steps": 3}
 SHORT |= {"averages": [1, 2, 3, 4], "average_last": 1}
@@ -207,6 +208,18 @@ def test_without_updates_a_training_ends_with_the_weights_it_started_from(data, 
     assert (learning["steps"], learning["seconds"], learning["training"]) == (0, 0, [])
     assert learning["seen"]["pairs"] == 0 and not any(learning["seen"]["shares"].values())
     assert learning["averages"][0]["bleu"] == read_json(trained / "learning.json")["averages"][0]["bleu"]
+
+
+def test_a_moving_average_changes_no_update_and_survives_a_kill(data, trained, tmp_path):
+    """Checkpoints and BLEU have the averages; losses are those of a training without."""
+    averaging = SHORT | {"moving_average": 0.5}
+    (left,) = left_by_kills(training(data, tmp_path / "finished", None, averaging), tmp_path / "finished", 3)
+    finish(data, left, None, averaging)
+    same_training(tmp_path / "finished", left)
+    plain, averaged = (read_json(folder / "learning.json") for folder in (trained, tmp_path / "finished"))
+    losses = [[row["loss"] for row in learning["training"]] for learning in (plain, averaged)]
+    assert losses[0] == losses[1] and losses[0]
+    assert not same(weights(trained / "averaged"), weights(tmp_path / "finished/averaged"))
 
 
 def test_a_damaged_checkpoint_is_an_error_of_one_line(data, copied):

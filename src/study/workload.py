@@ -38,6 +38,7 @@ PIECES_BYTES = 446  # both sides as the pieces that OpenNMT-tf reads
 ALIGNED_BYTES = 210  # the pieces of both sides and their links, compressed; not measured
 CANDIDATE_BYTES = 20  # a translation in an n-best list: similar texts compress well; not measured
 CHECKPOINT_BYTES = 12  # per parameter: the weights and Adam's two moments in float32
+AVERAGE_BYTES = 4  # per parameter, beside these: their moving average
 MODEL_BYTES = 4 + 4 + 2 + 1  # per parameter: OpenNMT-tf, float32, int16, int8
 GPU_TRAINING = 20e12  # floating-point operations per second that a GPU is assumed to sustain in training and in scoring
 GPU_DECODING = 2e12  # and in beam search
@@ -234,4 +235,5 @@ class Work:
 
     def _checkpoints(self, system: Trained) -> float:
         kept = kept_checkpoints(system.training.average_last, system.training.averages)
-        return self.parameters(system) * CHECKPOINT_BYTES * kept
+        size = CHECKPOINT_BYTES + (AVERAGE_BYTES if system.training.moving_average else 0)
+        return self.parameters(system) * size * kept

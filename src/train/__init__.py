@@ -18,6 +18,7 @@ The parts of ``train``:
 - ``precision``: float32 or bfloat16, where the settings leave it open
 - ``optimizer``: OpenNMT-tf's parameters, and a faster cross-entropy
 - ``trainer``: OpenNMT-tf's Trainer, made resumable
+- ``moving_average``: of the weights, kept in checkpoints
 - ``replicas``: training on several devices
 - ``validation``: BLEU on the dev set during training
 

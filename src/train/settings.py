@@ -31,6 +31,7 @@ class Training(Section):
     checkpoint_steps: int
     average_last: int
     averages: list[int]
+    moving_average: Number | None
     validation_steps: int
     precision: str | None  # None: train.precision chooses
     threads: int

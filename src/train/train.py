@@ -66,7 +66,11 @@ def run_folder(parent: Path, settings: Document) -> Path:
     irrelevant = {"threads", "device", "averages", "average_last"}
     if training["decay"] != "cosine" and not training["then"]:  # else the number of steps changes the schedule
         irrelevant |= {"steps", *(["epochs"] if training["epochs"] else [])}
-    usual = {"gpus": 1, "precision": "float32"}  # left out, so that folders of earlier versions keep their names
+    usual = {
+        "gpus": 1,
+        "precision": "float32",
+        "moving_average": None,
+    }  # left out, so that folders of earlier versions keep their names
     irrelevant |= {key for key, value in usual.items() if training[key] == value}
     relevant = {key: value for key, value in training.items() if key not in irrelevant}
     relevant["kept"] = kept_checkpoints(training["average_last"], training["averages"])

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from train.moving_average import MovingAverage
+
 DIVERGED = 1.5  # nats per token by which the mean loss of DIVERGED_STEPS updates may exceed its minimum so far
 DIVERGED_STEPS = 100
 
 
 def resumable_trainer() -> type:
-    """OpenNMT-tf's Trainer with the ``seed`` and the ``job`` (BatchJob, or None) of the training.
+    """OpenNMT-tf's Trainer with the ``seed``, the ``job`` (BatchJob, or None) and the ``average`` (MovingAverage, or
+    None) of the training.
 
     When called, it raises RuntimeError once the loss diverges, and JobEndsError at a checkpoint if its job ends. A
     function, because TensorFlow loads slowly.
@@ -22,6 +25,7 @@ def resumable_trainer() -> type:
     class Trainer(opennmt.training.Trainer):
         seed = 1
         job = None
+        average: MovingAverage | None = None
         autograph = True  # rewrite conditions on tensors in the model's source; slower than tracing it
 
         def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
@@ -35,9 +39,18 @@ def resumable_trainer() -> type:
 
         def _save_checkpoint(self, step: int, moving_average: Any = None) -> None:
             self._summary_writer.flush()  # the learning curve up to here
-            super()._save_checkpoint(step, moving_average)
+            with self.averaged():
+                super()._save_checkpoint(step, moving_average)
             # Restart dropout, as a continued training does.
             tf.random.set_seed(self.seed)
+
+        def _evaluate(self, evaluator: Any, step: int, moving_average: Any = None) -> bool:
+            with self.averaged():
+                return bool(super()._evaluate(evaluator, step, moving_average))
+
+        def averaged(self) -> AbstractContextManager[None]:
+            """The model has the averaged weights inside, if the training averages them."""
+            return self.average.averaged() if self.average else nullcontext()
 
         def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
             if not self.autograph:
@@ -46,9 +59,11 @@ def resumable_trainer() -> type:
             with self.scope():
                 make_sums(self)
             for loss in until_divergence(super()._steps(dataset, accum_steps)):
+                step = int(self._optimizer.iterations.numpy())
+                if self.average:
+                    self.average.update(step)
                 yield loss
                 # The checkpoint and the validation of this step are done here.
-                step = int(self._optimizer.iterations.numpy())
                 if self.job and step == self._checkpoint.last_saved_step:
                     self.job.checkpoint(f"step {step}")
 

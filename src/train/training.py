@@ -2,6 +2,7 @@
 
 import logging
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from formats import learning, records
 from formats.shape import Custom, shape
 from train import optimizer, settings
 from train.dataset import MergedTail, dataset
+from train.moving_average import MovingAverage
 from train.optimizer import Parameters, opennmt_parameters
 from train.precision import FLOAT32
 from train.replicas import Replicas, check_replicas, use_devices
@@ -87,7 +89,8 @@ class Training:
         if self.step > self._journal.ends(self.schedule)[-1]:
             raise UserError(f"{run}: has {self.step} steps, more than asked for; delete the folder to train anew")
         due = self.step > 0 and self._journal.validation_due(self.step, self.schedule)
-        self.validation.continue_from(self.step, due)
+        with self._average.averaged() if self._average else nullcontext():
+            self.validation.continue_from(self.step, due)
 
     def _restore(self, run: Path) -> None:
         """Load the last checkpoint; without one, start from random weights or those of ``start_from``."""
@@ -113,6 +116,17 @@ class Training:
         self.step = self._checkpoint.last_saved_step or 0
         if self._files.start_from and not self.step:
             start_from(self.model, self._files.start_from)
+        self._average = self._restored_average()
+
+    def _restored_average(self) -> MovingAverage | None:
+        """The moving average, where one is asked for. Its variables become a part of checkpoints."""
+        if (decay := self._settings.training.moving_average) is None:
+            return None
+        average = MovingAverage(self.model.trainable_variables, float(decay))
+        self._checkpoint._checkpoint.weights_of_training = average.others  # restored here, if there is a checkpoint
+        if self.step:
+            average.swap()
+        return average
 
     def finish(self) -> None:
         """Train to the end of the last phase.
@@ -154,7 +168,7 @@ class Training:
         time_left = TimeLeft(lambda step: self._journal.updates_left(step, number, self.schedule))
         tf.get_logger().addFilter(time_left)
         trainer = self._replicas.trainer()(self.model, self._optimizer, checkpoint=self._checkpoint)
-        trainer.seed, trainer.job = self._settings.seed, self._job
+        trainer.seed, trainer.job, trainer.average = self._settings.seed, self._job, self._average
         trainer.autograph = self._autograph
         try:
             trainer(
