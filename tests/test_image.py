@@ -157,6 +157,20 @@ def test_the_program_writes_what_decode_translate_writes(submitted, hardware, ta
 
 
 @pytest.mark.slow
+def test_the_program_leaves_out_pieces_that_are_no_text(submitted, tmp_path):
+    folder = shutil.copytree(native.folders() / "int8", tmp_path / "model")
+    vocabulary = read_json(folder / "vocabulary.json")
+    pieces = vocabulary.get("target", vocabulary["source"])
+    write_json(folder / "vocabulary.json", {**vocabulary, "hidden": pieces[3::2]})
+    lines = models.sentences(100, seed=5)
+    done = translated(
+        [submitted / "translate", folder, "CPU-ST", "throughput"], "".join(f"{x}\n" for x in lines).encode()
+    )
+    assert done.stdout.decode().splitlines() == [*Translator(folder, checksums=False).translate(lines)]
+    assert [*Translator(native.folders() / "int8").translate(lines)] != done.stdout.decode().splitlines()
+
+
+@pytest.mark.slow
 def test_the_program_refuses_what_it_cannot_do(submitted, tmp_path):
     wrong = translated([submitted / "run.sh", "GPU", "latency"], b"a\n")
     assert wrong.returncode == 2 and wrong.stderr.startswith(b"usage: run.sh CPU-ST|CPU-MT throughput|latency")

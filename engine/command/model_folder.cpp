@@ -51,7 +51,7 @@ void ModelFolder::read_description(const std::string& path) {
 void ModelFolder::read_vocabulary(const std::string& path) {
   const std::string text = contents(path);
   std::string unknown;
-  std::vector<std::string> source, forced;
+  std::vector<std::string> source, forced, hidden;
   Json json(text, path + ":");
   json.object([&](const std::string& key) {
     if (key == "source")
@@ -66,6 +66,8 @@ void ModelFolder::read_vocabulary(const std::string& path) {
       suffix_ = json.strings();
     else if (key == "target_prefix")
       forced = json.strings();
+    else if (key == "hidden")
+      hidden = json.strings();
     else
       json.skip();
   });
@@ -73,12 +75,15 @@ void ModelFolder::read_vocabulary(const std::string& path) {
   if (target_.empty()) target_ = source;
   if (!source_.count(unknown)) throw Error(path + ": it lacks the piece '" + unknown + "' for what is unknown");
   unknown_ = source_[unknown];
-  for (const std::string& piece : forced) {
-    const auto found = std::find(target_.begin(), target_.end(), piece);
-    if (found == target_.end())
-      throw Error(path + ": '" + piece + "', which translations begin with, is no target piece");
-    target_prefix_.push_back((int32_t)(found - target_.begin()));
-  }
+  for (const std::string& piece : forced) target_prefix_.push_back(target_number(piece, path));
+  for (const std::string& piece : hidden) hidden_.insert(target_number(piece, path));
+}
+
+// Searched one by one: both lists are short.
+int32_t ModelFolder::target_number(const std::string& piece, const std::string& path) const {
+  const auto found = std::find(target_.begin(), target_.end(), piece);
+  if (found == target_.end()) throw Error(path + ": '" + piece + "' is no target piece");
+  return (int32_t)(found - target_.begin());
 }
 
 size_t ModelFolder::longest_input() const {
@@ -111,7 +116,7 @@ std::string ModelFolder::text(const int32_t* numbers, int count) const {
   for (const int32_t* number = numbers; number != numbers + count; ++number) {
     if (*number < 0 || (size_t)*number >= target_.size())
       throw Error("vocabulary.json has too few pieces for the model");
-    pieces.push_back(target_[(size_t)*number]);
+    if (!hidden_.count(*number)) pieces.push_back(target_[(size_t)*number]);
   }
   std::string text;
   const auto status = tokenizer_.Decode(pieces, &text);

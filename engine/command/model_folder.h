@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "bindings/c_api.h"
@@ -26,7 +27,7 @@ class ModelFolder {
   std::vector<int32_t> numbers(const std::vector<std::string>& pieces) const;
   // The pieces that each translation begins with, which are no part of its text.
   const std::vector<int32_t>& target_prefix() const { return target_prefix_; }
-  // Detokenizes a translation without its prefix.
+  // Detokenizes a translation without its prefix, and leaves out pieces that are no text.
   std::string text(const int32_t* numbers, int count) const;
 
   nmt_model* model() const { return model_.get(); }
@@ -41,6 +42,7 @@ class ModelFolder {
   int32_t number(const std::string& piece) const;
   void read_description(const std::string& path);
   void read_vocabulary(const std::string& path);
+  int32_t target_number(const std::string& piece, const std::string& path) const;
 
   bool mapped_ = false;
   int32_t longest_ = kMaximumOutput;
@@ -48,6 +50,7 @@ class ModelFolder {
   std::unordered_map<std::string, int32_t> source_;
   std::vector<std::string> prefix_, suffix_;
   std::vector<int32_t> target_prefix_;
+  std::unordered_set<int32_t> hidden_;
   int32_t unknown_ = 0;
   sentencepiece::SentencePieceProcessor tokenizer_;
   std::unique_ptr<nmt_model, Close> model_;
