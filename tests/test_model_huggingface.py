@@ -150,6 +150,13 @@ def test_a_language_begins_a_source(folder, tmp_path):
         ("config.json", lambda path: write_json(path, MARIAN | {"activation_function": "tanh"}), "has no tanh, only"),
         ("config.json", lambda path: write_json(path, MARIAN | {"d_model": None}), "lacks d_model"),
         ("config.json", lambda path: write_json(path, MARIAN | {"encoder_layers": 1}), "does not know model.encoder.l"),
+        ("config.json", lambda path: write_json(path, MARIAN | {"model_type": ["marian"]}), "is a model of type .'mar"),
+        ("config.json", lambda path: write_json(path, MARIAN | {"d_model": "x"}), "d_model is 'x', not a positive num"),
+        ("config.json", lambda path: write_json(path, MARIAN | {"encoder_attention_heads": 5}), "32 has no 5 heads of"),
+        ("generation_config.json", lambda path: write_json(path, 3), "generation_config.json: damaged"),
+        ("generation_config.json", lambda path: write_json(path, {"bad_words_ids": [[999]]}), "bad_words_ids is 999"),
+        ("generation_config.json", lambda path: write_json(path, {"eos_token_id": [0, 1]}), r"eos_token_id is \[0,"),
+        ("generation_config.json", lambda path: write_json(path, {"forced_bos_token_id": 91}), "its 91 pieces"),
     ],
 )  # fmt: skip
 def test_faults_in_one_line(folder, file, change, message):
@@ -171,6 +178,7 @@ def test_faults_in_one_line(folder, file, change, message):
         ("bart", "sentencepiece.bpe.model", lambda path: path.unlink(), "needs tokenizer.json, or vocab.json with me"),
         ("t5", "spiece.model", lambda path: path.write_bytes(b"x"), "spiece.model"),
         ("t5", "model.safetensors", lambda path: cut(path, 0.9), "cut off or damaged"),
+        ("t5", "config.json", lambda path: write_json(path, CONFIGS["t5"] | {"num_heads": 3}), "64 units; .* says 48"),
     ],
 )  # fmt: skip
 def test_faults_of_families_in_one_line(tmp_path, kind, file, change, message):
@@ -187,3 +195,13 @@ def test_languages_must_be_those_of_the_model(tmp_path, languages):
     told = "xx is none of its languages" if languages else "no file says its languages"
     with pytest.raises(UserError, match=f"{told}; give two with --languages .it has 3, like fr, de, en"):
         find(tmp_path / "model", Options(languages=languages))
+
+
+def test_pieces_of_a_multilingual_model_need_no_languages(tmp_path):
+    """As huggingface.accelerate reads live models; without a first input in the configuration it is bos_token_id."""
+    write(tmp_path / "model", "mbart")
+    (tmp_path / "model/special_tokens_map.json").unlink()
+    write_json(tmp_path / "model/config.json", CONFIGS["mbart"] | {"decoder_start_token_id": None, "bos_token_id": 0})
+    (tmp_path / "model/generation_config.json").unlink()
+    found = find(tmp_path / "model", Options(spaces=True)).model
+    assert not found.vocabulary.prefix and not found.vocabulary.target_prefix and found.metadata["start"] == 0

@@ -53,8 +53,7 @@ KINDS = {
 MULTILINGUAL = ("mbart", "m2m_100")
 ONLY = {"normalize_before": False, "normalize_embedding": False, "add_final_layer_norm": False}  # of MarianMT's options
 NEEDED = ("vocab_size", "d_model", "encoder_layers", "decoder_layers", "encoder_ffn_dim", "decoder_ffn_dim",
-          "encoder_attention_heads", "decoder_attention_heads", "activation_function", "eos_token_id",
-          "decoder_start_token_id")  # fmt: skip
+          "encoder_attention_heads", "decoder_attention_heads", "activation_function", "eos_token_id")  # fmt: skip
 EPSILON = 1e-5  # torch's default
 POSITIONS = 2048  # encodings that are stored where they follow a formula
 OFFSET = 2  # the row of the first position
@@ -73,7 +72,7 @@ def read(source: Path, options: Options) -> Found:
         found = huggingface_pieces.read(source, options, config["vocab_size"], fairseq=config["model_type"] != "bart")
         pieces = huggingface_pieces.vocabulary(source, found, options, said, config["eos_token_id"], UNKNOWN)
         tokenizer = found.tokenizer
-        if config["model_type"] in MULTILINGUAL and not found.languages:
+        if config["model_type"] in MULTILINGUAL and not found.languages and not options.spaces:
             raise UserError(f"{source}: no file lists its languages, as special_tokens_map.json does")
         if config["model_type"] == "bart":
             pieces.prefix = [pieces.source[config.get("bos_token_id", 0)]]

@@ -24,6 +24,8 @@ ACTIVATIONS: dict[str, dict[str, object]] = {
     "gelu": {"activation": "gelu"},
     **{name: {"activation": "gelu_tanh"} for name in ("gelu_new", "gelu_pytorch_tanh", "gelu_fast")},
 }
+START = "decoder_start_token_id"
+PIECES = ("eos_token_id", START)  # every model needs them
 NEVER = -1e9  # the bias of a piece that is never said
 PAIR = re.compile(r"opus-mt-(\w+)-(\w+)")
 CONVERT = (
@@ -93,20 +95,41 @@ def _files(folder: Path) -> list[Path]:
 
 
 def read_config(folder: Path, needed: Collection[str]) -> dict[str, Any]:
-    """The configuration. Raises UserError where it lacks one of these numbers."""
+    """The configuration. Raises UserError where it lacks one of these values, or a size is none."""
     config: dict[str, Any] = read_json(folder / CONFIG)
     if missing := [name for name in needed if config.get(name) is None]:
         raise UserError(f"{folder / CONFIG}: lacks {', '.join(missing)}")
+    for name in needed:
+        size = name not in PIECES and name != "activation_function"
+        if size and not (isinstance(config[name], int) and config[name] > 0):
+            raise UserError(f"{folder / CONFIG}: {name} is {config[name]!r}, not a positive number")
+        if name.endswith("_attention_heads") and config["d_model"] % config[name]:
+            raise UserError(
+                f"{folder / CONFIG}: d_model {config['d_model']} has no {config[name]} heads of equal width"
+            )
     return config
 
 
 def generation(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """How transformers generates: the configuration of generation, which older models have in config.json."""
+    """How transformers generates: the configuration of generation, which older models have in config.json.
+
+    Raises UserError for one that is damaged, or names pieces that the model does not have.
+    """
     path = folder / "generation_config.json"
     try:
-        return config | (read_json(path) if path.exists() else {})
-    except ValueError as error:
-        raise UserError(f"{path}: not valid JSON ({error}); get the model again") from None
+        said = config | (dict(read_json(path)) if path.exists() else {})
+        banned = [number for words in said.get("bad_words_ids") or [] for number in words]
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{path}: damaged ({error}); get the model again") from None
+    if said.get(START) is None:  # as transformers does
+        said[START] = said.get("bos_token_id")
+    forced = [("forced_bos_token_id", number) for number in [said.get("forced_bos_token_id")] if number is not None]
+    named = [*((name, said.get(name)) for name in PIECES), *forced, *(("bad_words_ids", number) for number in banned)]
+    rows = max(config["vocab_size"], config.get("decoder_vocab_size") or 0)
+    for name, number in named:
+        if not (isinstance(number, int) and 0 <= number < rows):
+            raise UserError(f"{folder}: its {name} is {number!r}, not the number of one of its {rows:,} pieces")
+    return said
 
 
 def activation(folder: Path, name: str) -> dict[str, object]:

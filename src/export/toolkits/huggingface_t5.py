@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from common.errors import UserError
 from export.float_model import UNSCALED, FloatModel, LayerWeights, Norm, Product, check_widths
 from export.toolkits import huggingface_pieces
 from export.toolkits.found import Found, Options
@@ -98,6 +99,7 @@ class Layers(LayerWeights):
     def __init__(self, weights: Weights, config: dict[str, Any], gated: bool):
         super().__init__()
         self._weights, self._heads, self._gated = weights, config["num_heads"], gated
+        self._wide = config["num_heads"] * config["d_kv"]
         self._unscaled = np.float32(np.sqrt(config["d_kv"]))
         for side, count in _layer_counts(config).items():
             for number in range(count):
@@ -120,6 +122,8 @@ class Layers(LayerWeights):
 
     def _attention(self, old: str, layer: str, new: str, memory: bool = False) -> None:
         queries, bias = self._dense(f"{old}.q")
+        if len(bias) != self._wide:
+            raise UserError(f"{self._weights.folder}: {old} has {len(bias)} units; config.json says {self._wide}")
         queries = queries * self._unscaled
         others, output, norm = self._dense(f"{old}.k", f"{old}.v"), self._dense(f"{old}.o"), f"{layer}.layer_norm"
         if memory:
