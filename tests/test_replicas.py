@@ -24,6 +24,7 @@ from common.files import read_json
 pytestmark = pytest.mark.slow
 
 TWO = STUDY | entry(steps=6, gpus=2) | {"checkpoint_steps": 3, "validation_steps": 6, "averages": [1, 9]}
+TWO |= {"moving_average": 0.5}  # whose variables are copied, too
 ALIKE = TWO | {"dropout": 0, "optimizer": "sgd", "learning_rate": 0.1, "decay": "constant", "checkpoint_steps": 6}
 
 
