@@ -135,6 +135,8 @@ WRONG = [
     ("mixtures.x", {"weights": {"val": 1}}, ".weights.val: is not a corpus with the role train or monolingual"),
     ("mixtures.x", {"targets": "original", "weights": {"captions": 1}},
      "captions: is not a corpus with the role train"),
+    ("mixtures.x", {"augmentation": {"both_sides": {"url": 0.7, "email": 0.6}}},
+     ".augmentation.both_sides: changes 1.3 times as many pairs as there are; a pair changes once"),
     ("mixtures.original.drop_worst", 5, ": original targets have no scores"),
     ("mixtures.original.targets", "best", ": this name is that of the teachers' data"),
     ("students.odd", {"shape": "wnmt2018-rnn-tiny", "training": {"precision": "bfloat16"}},

@@ -34,7 +34,10 @@ STUDY = {
     "teachers": {"trained": {"shape": "wngt2020-4-3", "training": TRAINING}, "given": {"ctranslate2": "/there"}},
     "distillation": {"n_best": 2},
     "decoding": {"cores": [0, 1]},
-    "mixtures": {"distilled": {"drop_worst": 5}, "original": {"targets": "original"}},
+    "mixtures": {
+        "distilled": {"drop_worst": 5, "augmentation": {"both_sides": {"email": 0.1}}},
+        "original": {"targets": "original"},
+    },
     "students": {"small": {"shape": "wngt2020-4-3"}},
     "student_training": TRAINING,
     "vocabulary_map": {"grid": {}},
@@ -43,7 +46,7 @@ STUDY = {
 PLANNED = {  # another value of each key that the schema suggests none for
     "study": "other", "source": "fr", "target": "fr", "mirror": "/elsewhere",
     "mixtures.distilled.targets": "interpolated", "mixtures.distilled.teacher": "trained",
-    "mixtures.distilled.weights": {"pairs": 2},
+    "mixtures.distilled.weights": {"pairs": 2}, "mixtures.distilled.augmentation.both_sides": {"url": 0.1},
     "students.small.shape": "wngt2020-base", "students.small.mixtures": ["original"], "students.small.seeds": [1, 2],
     "students.small.training": {"steps": 3}, "students.small.start_from": "trained",
     "distillation.compute_type": "float16", "vocabulary.character_coverage": 0.99, "vocabulary.of": "original",

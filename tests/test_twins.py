@@ -29,6 +29,7 @@ INTERPOLATED = BEST | {"targets": "interpolated"}
 MBR, ALL = BEST | {"targets": "mbr"}, BEST | {"targets": "all"}
 MORE = {"shares": {"pairs": 0.7, "text": 0.3}, "sentences": {"pairs": 90, "text": 1200}}
 OTHER = {"shares": {"news": 1.0}, "sentences": {"news": 91}}
+CHANGED = {"augmentation": {"url": 0.1}}
 FEWER = {"drop_worst": 5, "sentences": {"pairs": 89}}
 
 
@@ -57,12 +58,18 @@ def learned(values):
         (BEST | FEWER, ORIGINAL, "distillation and 1 fewer sentence"),
         (BEST | FEWER, INTERPOLATED | FEWER, "best against interpolated targets and other sentences"),
         (BEST | MORE, BEST | MORE | {"shares": {"pairs": 0.5, "text": 0.5}}, "other weights"),
+        (BEST | CHANGED, BEST, "augmentation"),
+        (BEST, BEST | CHANGED, "no augmentation"),
+        (BEST | CHANGED | MORE, ORIGINAL, "distillation, augmentation and 1,200 more sentences"),
+        (BEST | CHANGED, BEST | {"augmentation": {"url": 0.2}}, "other augmentation"),
+        (BEST | CHANGED, MBR | CHANGED, "best against MBR targets"),
     ],
 )
 def test_words(one, other, words):
     one, other = learned(one), learned(other)
     assert difference(one, other) == words
-    assert same_sentences(one, other) == ("sentence" not in words and words != "other weights")
+    twins = "sentence" not in words and "augmentation" not in words and words != "other weights"
+    assert same_sentences(one, other) == twins
 
 
 MIXTURES = st.fixed_dictionaries(

@@ -1,6 +1,7 @@
 """What measurements say: comparisons, the best model, costs, and the words and scores that all of them share.
 
 - ``comparison``: find and compare measurements; the Pareto front of speed and quality
+- ``altered_text``: text in title case, without its final mark, with two: of training data and test sets
 - ``best_model``: the best model of a study
 - ``captions``: measurements in words, and marks of disturbed ones
 - ``cost``: the costs of translations, and prices of machines (``prices.yaml``)

@@ -77,7 +77,7 @@ class Weights(Struct):
     steps: int
 
 
-class Learned(Struct):
+class Learned(Struct, omit_defaults=True):
     """``learned.json`` of a system: what it learned from."""
 
     system: str
@@ -86,3 +86,4 @@ class Learned(Struct):
     shares: dict[str, float]  # of each corpus in the pairs
     drop_worst: int | float  # per cent
     sentences: dict[str, int]  # distinct ones that the training saw of each corpus
+    augmentation: dict[str, float] = {}  # share of the pairs that each rule changed on both sides

@@ -65,6 +65,10 @@ def read(paths: list[Path]) -> dict[str, Learned]:
 
 def same_sentences(first: Learned, other: Learned) -> bool:
     """Whether both learned from the same sentences, but for a few; numbers are not compared for n-best targets."""
+    return first.augmentation == other.augmentation and _same_drawn(first, other)
+
+
+def _same_drawn(first: Learned, other: Learned) -> bool:
     if first.shares != other.shares or first.drop_worst or other.drop_worst:
         return False
     fewer, more = sorted(sum(one.sentences.values()) for one in (first, other))
@@ -73,8 +77,8 @@ def same_sentences(first: Learned, other: Learned) -> bool:
 
 def difference(first: Learned, other: Learned) -> str:
     """How the first training differs from the other: ``distillation and 21,120 more sentences``."""
-    same = same_sentences(first, other)
-    parts = [part for part in (targets(first, other), *([] if same else corpora(first, other))) if part]
+    drawn = [] if _same_drawn(first, other) else corpora(first, other)
+    parts = [part for part in (targets(first, other), augmentation(first, other), *drawn) if part]
     *front, last = parts or ["chance"]
     return f"{', '.join(front)} and {last}" if front else last
 
@@ -92,6 +96,15 @@ def targets(first: Learned, other: Learned) -> str:
     if first.teachers != other.teachers:
         return f"translations by {', '.join(first.teachers)} against {', '.join(other.teachers)}"
     return ""
+
+
+def augmentation(first: Learned, other: Learned) -> str:
+    """The difference in the rules that changed pairs, empty if there is no difference."""
+    if first.augmentation == other.augmentation:
+        return ""
+    if not first.augmentation:
+        return "no augmentation"
+    return "other augmentation" if other.augmentation else "augmentation"
 
 
 def corpora(first: Learned, other: Learned) -> list[str]:

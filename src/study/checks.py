@@ -128,6 +128,8 @@ def _mixture_problems(path: str, mixture: Mixture, config: Configuration) -> Ite
         yield f"{path}.teacher: original targets are no teacher's"
     if original and mixture.drop_worst:
         yield f"{path}.drop_worst: original targets have no scores"
+    if mixture.augmentation and (rates := sum(mixture.augmentation.both_sides.values())) > 1:
+        yield f"{path}.augmentation.both_sides: changes {rates:g} times as many pairs as there are; a pair changes once"
 
 
 def vocabulary_problems(config: Configuration) -> Iterator[str]:

@@ -109,11 +109,16 @@ class Distillation(Section):
     epoch_pairs: int | None
 
 
+class Augmentation(Section):
+    both_sides: dict[str, Number]
+
+
 class Mixture(Section):
     targets: str
     teacher: str | None
     weights: dict[str, Number] | None
     drop_worst: Number
+    augmentation: Augmentation | None
 
 
 class Student(Section):

@@ -20,7 +20,8 @@ ORIGINS = ("shape", "checkpoint", "ctranslate2", "converted")  # a teacher has o
 
 def mixture(config: Configuration, name: str) -> Mixture:
     """The entry of a mixture, with a default for ORIGINAL."""
-    return config.mixtures.get(name, Mixture(targets="original", teacher=None, weights=None, drop_worst=0))
+    original = Mixture(targets="original", teacher=None, weights=None, drop_worst=0, augmentation=None)
+    return config.mixtures.get(name, original)
 
 
 def weights(config: Configuration, name: str) -> dict[str, Number]:
@@ -48,6 +49,7 @@ def composition(config: Configuration, name: str) -> Document:
         "teachers": learned_from(config, name),
         "shares": {corpus: round(w / sum(weighted.values()), 6) for corpus, w in sorted(weighted.items())},
         "drop_worst": entry.drop_worst,
+        **({"augmentation": entry.augmentation.both_sides} if entry.augmentation else {}),
     }
 
 

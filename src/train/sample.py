@@ -4,6 +4,7 @@ Every corpus is an endless stream: all its pairs in random order, then all of th
 Epoch e takes the e-th section of every stream, as long as the corpus's share of the epoch. Hence no pair repeats before
 all others of its corpus have appeared; shares are exact; and every epoch can be drawn by itself, so a killed study
 resumes at the epoch it lost. Without weights the shares are the sizes: the first epoch then holds every pair once.
+With an augmentation, some of the drawn pairs are then changed (train.augmentation).
 
 Orders are computed (corpora.subset), and pairs are sorted through buckets on disk, so memory is bounded. Equal corpora,
 weights, seed and epoch give equal bytes.
@@ -13,6 +14,7 @@ import argparse
 import math
 import resource
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,12 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.command_line import there
+from common.document import argument
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
 from corpora.subset import keys, places
 from formats import records
 from formats.batches import Batch, batches, indexed
+from train.augmentation import augmented
+from train.settings import Augmentation
 
 BUCKET_PAIRS = 250_000  # pairs sorted in memory at a time, some 100 MB
 
@@ -117,11 +122,13 @@ def _bucket_files(folder: Path, bucket: int) -> tuple[Path, Path]:
 
 
 def draw(
-    corpora: list[Path], weights: list[float] | None, pairs: int | None, seed: int, epoch: int, output: Path
-) -> None:
+    corpora: list[Path], weights: list[float] | None, pairs: int | None, seed: int, epoch: int, output: Path,
+    augmentation: Augmentation | None = None,
+) -> None:  # fmt: skip
     """Write an epoch (numbered from 1), and beside it a JSON of what was drawn from each corpus.
 
     pairs: size of the epoch, by default of all corpora together. weights: one per corpus, by default its size.
+    With an augmentation the JSON counts the pairs that each rule changed.
     """
     sizes = [records.count(path) for path in corpora]
     weighted: Sequence[float] = weights or sizes
@@ -132,7 +139,10 @@ def draw(
     folder.mkdir(parents=True)
     try:
         draws = drawn([stream for stream in streams if stream.share], seed, epoch)
-        lines, checksum = records.write_blocks(output, sorted_blocks(draws, total, folder))
+        blocks, changed = sorted_blocks(draws, total, folder), Counter[str]()
+        if augmentation:
+            blocks = augmented(blocks, augmentation, seed, epoch, changed)
+        lines, checksum = records.write_blocks(output, blocks)
     finally:
         shutil.rmtree(folder)
     mixture = [
@@ -147,10 +157,13 @@ def draw(
         for stream, weight in zip(streams, weighted, strict=True)
     ]
     epoch_info = {"lines": lines, "sha256": checksum, "seed": seed, "epoch": epoch}
-    write_json(records.info(output), epoch_info | {"corpora": mixture})
+    counts = {"augmented": {rule: changed[rule] for rule in augmentation.both_sides}} if augmentation else {}
+    write_json(records.info(output), epoch_info | {"corpora": mixture} | counts)
 
 
-def _check(corpora: list[Path], weights: list[float] | None, pairs: int | None, epoch: int) -> None:
+def _check(
+    corpora: list[Path], weights: list[float] | None, pairs: int | None, epoch: int, augmentation: Augmentation | None
+) -> None:
     """Raises UserError for arguments that no epoch can be drawn with."""
     weights = weights or [1] * len(corpora)
     if len(weights) != len(corpora):
@@ -169,6 +182,8 @@ def _check(corpora: list[Path], weights: list[float] | None, pairs: int | None, 
         raise UserError(f"{corpora[firsts.index(None)]}: there is nothing to draw from an empty corpus")
     if len({len(record) for record in firsts if record}) > 1:
         raise UserError(f"pairs and monolingual text do not mix: {' '.join(map(str, corpora))}")
+    if augmentation and len(firsts[0] or ()) < 2:
+        raise UserError(f"{corpora[0]}: monolingual text has no pairs to augment; leave out --augmentation")
 
 
 def main() -> None:
@@ -178,11 +193,12 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, help="size of the epoch (default: that of the corpora together)")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
     parser.add_argument("--epoch", type=int, default=1, help="number of the epoch, from 1 (default: %(default)s)")
+    parser.add_argument("--augmentation", type=argument(Augmentation), help="changes, as JSON (default: none)")
     parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()
 
-    _check(args.corpora, args.weights, args.pairs, args.epoch)
-    draw(args.corpora, args.weights, args.pairs, args.seed, args.epoch, args.output)
+    _check(args.corpora, args.weights, args.pairs, args.epoch, args.augmentation)
+    draw(args.corpora, args.weights, args.pairs, args.seed, args.epoch, args.output, args.augmentation)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,13 @@ class Training(Section):
 Role = Literal["teacher", "student", "control"]
 
 
+class Augmentation(Section):
+    """What train.sample changes. both_sides: the share of the pairs that each rule of train.augmentation changes."""
+
+    both_sides: dict[str, Number]
+    languages: list[str]  # of source and target
+
+
 class Settings(Section):
     """What decides on a training, beside the files that it reads.
 

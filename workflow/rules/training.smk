@@ -4,6 +4,11 @@ from study.systems import composition
 from study.resources import training_resources
 
 
+def augmentation(settings):
+    """The option of train.sample, if the mixture has an augmentation."""
+    return f"--augmentation {shlex.quote(as_json(settings))}" if settings else ""
+
+
 rule sample:
     """An epoch: a random sample of the corpora of a mixture, in proportion to their weights."""
     input:
@@ -21,9 +26,10 @@ rule sample:
         weights=lambda w: list(study.mixtures.weights(w.mixture).values()),
         pairs=f"--pairs {study.config.distillation.epoch_pairs}" if study.config.distillation.epoch_pairs else "",
         seed=study.config.seed,
+        augmentation=lambda w: augmentation(study.mixtures.augmentation(w.mixture)),
     shell:
         "python -m train.sample --corpora {input.corpora} --weights {params.weights} {params.pairs}"
-        " --seed {params.seed} --epoch {wildcards.epoch} --output {output.corpus} 2> {log}"
+        " {params.augmentation} --seed {params.seed} --epoch {wildcards.epoch} --output {output.corpus} 2> {log}"
 
 
 rule encode:

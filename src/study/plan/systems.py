@@ -28,6 +28,7 @@ from study.systems import (
     untrained,
     weights,
 )
+from train.settings import Augmentation
 
 FULL_WIDTH = {"ja", "zh"}  # languages whose punctuation nmt_nfkc would write in half width
 
@@ -223,6 +224,11 @@ class Mixtures:
         if self.config.mixtures[name].drop_worst:
             return f"{self.paths.folder}/training/{name}/{corpus}.tsv.zst"
         return self.distilled(name, corpus)
+
+    def augmentation(self, name: str) -> Augmentation | None:
+        """What train.sample changes in the epochs of a mixture."""
+        entry, languages = mixture(self.config, name).augmentation, [self.config.source, self.config.target]
+        return Augmentation(entry.both_sides, languages) if entry else None
 
     def files(self, name: str) -> list[str]:
         """The files that a mixture draws from, in the order of its weights."""

@@ -1,0 +1,159 @@
+"""Change some pairs of an epoch by rule, both sides alike, so that a student learns text as people write it.
+
+Both sides of a finished pair change: case, final punctuation, several sentences in one, and text that must be copied. A
+rule must keep a pair true. A typo does not, as its target would be a translation of other text.
+
+At most one rule changes a pair, so counts add up. ``joined`` appends copies of the next pairs, which stay, so an epoch
+keeps its number of pairs. Equal pairs, settings, seed and epoch give equal bytes.
+
+The rules are those of OpusTrainer's modifiers, as far as it has them. Its package is not used: it draws from the one
+random state of Python's process, so no epoch could be drawn by itself; it joins all languages with spaces; and it
+demands one version of SentencePiece.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from random import Random
+
+from findings.altered_text import FINAL, NO_SPACES, doubled, title, without_final
+from formats.sentence import sentence
+from train.settings import Augmentation
+
+Pair = tuple[str, str]
+Change = Callable[[Random, Pair], Pair]
+
+TOGETHER = (2, 4)  # sentences of a joined pair, as in OpusTrainer's Merge
+PLACES = {"start": 3, "end": 4, "before the final mark": 2, "alone": 1}  # of a copy, with their weights
+DOMAINS = ("com", "org", "net", "de", "fr", "cz", "eu", "info")
+SIGNS = "€$£¥"
+EMOJI = (*range(0x1F300, 0x1F3FB), *range(0x1F400, 0x1F650), *range(0x1F680, 0x1F6C6))  # without tones of skin
+
+
+def _both(change: Callable[[str], str]) -> Change:
+    return lambda _, pair: (change(pair[0]), change(pair[1]))
+
+
+def _marked(change: Callable[[str], str]) -> Change:
+    """A change of the final marks, if both sides have one."""
+    return lambda _, pair: (change(pair[0]), change(pair[1])) if _ends_with_marks(pair) else pair
+
+
+def _ends_with_marks(pair: Pair) -> bool:
+    return all(side.endswith(tuple(FINAL)) for side in pair)
+
+
+def _copied(make: Callable[[Random], str]) -> Change:
+    """The same text at the same place of both sides, or instead of them."""
+
+    def change(drawn: Random, pair: Pair) -> Pair:
+        item, place = make(drawn), drawn.choices([*PLACES], [*PLACES.values()])[0]
+        if place == "alone":
+            return item, item
+        if place == "before the final mark" and not _ends_with_marks(pair):
+            place = "end"
+        return _with(item, pair[0], place), _with(item, pair[1], place)
+
+    return change
+
+
+def _with(item: str, side: str, place: str) -> str:
+    if place == "start":
+        return f"{item} {side}"
+    before = side if place == "end" else without_final(side)
+    marks = side[len(side.rstrip(FINAL)) :] if place != "end" else ""
+    return f"{before} {item}{marks}"
+
+
+def word(drawn: Random) -> str:
+    """Letters that are a word of no language, or of any."""
+    return "".join(drawn.choices("abcdefghijklmnopqrstuvwxyz", k=drawn.randint(2, 9)))
+
+
+def url(drawn: Random) -> str:
+    host = drawn.choice(("", "www.")) + f"{word(drawn)}.{drawn.choice(DOMAINS)}"
+    path = "".join(f"/{word(drawn)}" for _ in range(drawn.randint(0, 3)))
+    query = drawn.choice(("", "", "/", f"?{word(drawn)}={drawn.randint(0, 999)}", f"#{word(drawn)}"))
+    return f"{drawn.choice(('https', 'https', 'http'))}://{host}{path}{query}"
+
+
+def email(drawn: Random) -> str:
+    names = drawn.choice(".-_+").join(word(drawn) for _ in range(drawn.randint(1, 2)))
+    return f"{names}@{word(drawn)}.{drawn.choice(DOMAINS)}"
+
+
+def number(drawn: Random) -> str:
+    """An amount, a count, a time or a date, to be copied as it is, whatever marks the target language has."""
+    whole = str(drawn.randrange(10 ** drawn.randint(1, 6)))
+    amount = f"{drawn.choice(SIGNS)}{whole}.{drawn.randrange(100):02}"
+    time = f"{drawn.randrange(24)}:{drawn.randrange(60):02}"
+    date = f"{drawn.randint(1950, 2050)}-{drawn.randint(1, 12):02}-{drawn.randint(1, 28):02}"
+    return drawn.choice((whole, whole, amount, time, date))
+
+
+def emoji(drawn: Random) -> str:
+    return "".join(map(chr, drawn.choices(EMOJI, k=drawn.choice((1, 1, 1, 2)))))
+
+
+def placeholder(drawn: Random) -> str:
+    name = word(drawn)
+    named = (f"{{{name}}}", f"${{{name}}}", f"%({name})s", f"{{{{{name}}}}}", f"__{name.upper()}__")
+    return drawn.choice((*named, f"{{{drawn.randrange(10)}}}", f"%{drawn.randint(1, 9)}$s", "%s", "%d"))
+
+
+JOINED = "joined"  # the rule that needs other pairs, too
+CHANGES: dict[str, Change] = {
+    "upper_case": _both(str.upper),
+    "title_case": _both(title),
+    "lower_case": _both(str.lower),
+    "no_final_punctuation": _marked(without_final),
+    "doubled_punctuation": _marked(doubled),
+    "url": _copied(url),
+    "email": _copied(email),
+    "number": _copied(number),
+    "emoji": _copied(emoji),
+    "placeholder": _copied(placeholder),
+}
+RULES = (*CHANGES, JOINED)
+
+
+def joined(pairs: Iterable[Pair], languages: Iterable[str]) -> Pair:
+    """All pairs as one, with a space between sentences in languages that have one."""
+    spaces = ("" if language in NO_SPACES else " " for language in languages)
+    source, target = (space.join(side) for space, side in zip(spaces, zip(*pairs, strict=True), strict=True))
+    return source, target
+
+
+def augmented(
+    blocks: Iterable[bytes], settings: Augmentation, seed: int, epoch: int, counts: Counter[str]
+) -> Iterator[bytes]:
+    """Yield blocks of lines of TSV with their changes, and count the pairs that each rule changed.
+
+    A rule that has nothing to change in a pair, or would leave a side empty, leaves it as it is, and does not count it.
+    The last pairs of a block are joined with its first ones.
+    """
+    rates = settings.both_sides
+    rules = [*rates, ""]
+    weights = [*rates.values(), max(1 - sum(rates.values()), 0.0)]
+    for block, text in enumerate(blocks):
+        drawn = Random(f"{seed} augmentation {epoch} {block}")
+        lines = text.split(b"\n")[:-1]
+        changed = list(lines)
+        for place, rule in enumerate(drawn.choices(rules, weights, k=len(lines))):
+            if not rule:
+                continue
+            source, target, *rest = lines[place].decode().split("\t")
+            if rule == JOINED:
+                following = range(place, place + drawn.randint(*TOGETHER))
+                new = joined((_pair(lines[row % len(lines)]) for row in following), settings.languages)
+            else:
+                new = CHANGES[rule](drawn, (source, target))
+            source_side, target_side = map(sentence, new)
+            if source_side and target_side and (source_side, target_side) != (source, target):
+                counts[rule] += 1
+                changed[place] = "\t".join((source_side, target_side, *rest)).encode()
+        yield b"".join(line + b"\n" for line in changed)
+
+
+def _pair(line: bytes) -> Pair:
+    source, target, *_ = line.decode().split("\t")
+    return source, target

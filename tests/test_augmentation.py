@@ -1,0 +1,164 @@
+"""Augmentation: rules change both sides alike, as often as they should; equal seeds give equal bytes."""
+
+import subprocess
+from collections import Counter
+from random import Random
+
+import pytest
+import warm
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from common.files import read_json
+from findings.altered_text import FINAL
+from formats import records
+from formats.sentence import sentence
+from study.schema import schema
+from train import augmentation, sample
+from train.augmentation import CHANGES, JOINED, RULES, augmented
+from train.settings import Augmentation
+
+LANGUAGES = ["en", "de"]
+COPIED = ("url", "email", "number", "emoji", "placeholder")
+SENTENCES = st.text().map(sentence).filter(bool)
+PAIRS = st.tuples(SENTENCES, SENTENCES)
+PAIR = ("A dog’s house is red.", "Das Haus des Hundes ist rot!")
+
+
+def block(pairs):
+    return b"".join(map(records.line, pairs))
+
+
+def changed(blocks, rates, seed=1, epoch=1, languages=LANGUAGES):
+    counts = Counter()
+    texts = list(augmented(map(block, blocks), Augmentation(rates, languages), seed, epoch, counts))
+    return [[tuple(line.split("\t")) for line in text.decode().split("\n")[:-1]] for text in texts], counts
+
+
+def test_the_schema_has_every_rule():
+    rules = schema()["$defs"]["augmentation"]["properties"]["both_sides"]["propertyNames"]["enum"]
+    assert rules == list(RULES)
+
+
+@pytest.mark.parametrize(
+    ("rule", "pair"),
+    [
+        ("upper_case", ("A DOG’S HOUSE IS RED.", "DAS HAUS DES HUNDES IST ROT!")),
+        ("title_case", ("A Dog’s House Is Red.", "Das Haus Des Hundes Ist Rot!")),
+        ("lower_case", ("a dog’s house is red.", "das haus des hundes ist rot!")),
+        ("no_final_punctuation", ("A dog’s house is red", "Das Haus des Hundes ist rot")),
+        ("doubled_punctuation", ("A dog’s house is red..", "Das Haus des Hundes ist rot!!")),
+    ],
+)
+def test_a_rule_changes_both_sides(rule, pair):
+    assert CHANGES[rule](Random(1), PAIR) == pair
+    assert changed([[PAIR]], {rule: 1}) == ([[pair]], Counter({rule: 1}))
+
+
+@pytest.mark.parametrize("rule", ["no_final_punctuation", "doubled_punctuation"])
+def test_a_mark_of_one_side_alone_stays(rule):
+    pair = ("A dog", "Ein Hund.")
+    assert changed([[pair]], {rule: 1}) == ([[pair]], Counter())
+
+
+def test_nothing_is_left_of_a_lone_mark_so_it_stays():
+    assert changed([[("!", "?")]], {"no_final_punctuation": 1}) == ([[("!", "?")]], Counter())
+
+
+@given(st.sampled_from(COPIED), PAIRS, st.integers())
+def test_a_copy_is_the_same_text_at_the_same_place(rule, pair, seed):
+    new = CHANGES[rule](Random(seed), pair)
+    item = getattr(augmentation, rule)(Random(seed))  # the first that the change draws
+    assert item == sentence(item)
+    start, end, alone = (
+        tuple(place(item, side) for side in pair) for place in ("{} {}".format, "{1} {0}".format, "{}".format)
+    )
+    if new not in (start, end, alone):
+        assert all(old.endswith(tuple(FINAL)) and item in side for old, side in zip(pair, new, strict=True))
+        assert [side.replace(item, "", 1).replace(" ", "") for side in new] == [side.replace(" ", "") for side in pair]
+
+
+@pytest.mark.parametrize("rule", COPIED)
+def test_copies_stand_at_all_places(rule):
+    items = Counter()
+    for seed in range(300):
+        item, (source, target) = getattr(augmentation, rule)(Random(seed)), CHANGES[rule](Random(seed), PAIR)
+        places = (f"{item} {PAIR[0]}", f"{PAIR[0]} {item}", f"{PAIR[0][:-1]} {item}.", item)
+        items[places.index(source)] += 1
+        assert (
+            target == (f"{item} {PAIR[1]}", f"{PAIR[1]} {item}", f"{PAIR[1][:-1]} {item}!", item)[places.index(source)]
+        )
+    assert min(items.values()) >= 12 and len(items) == 4  # of 30, the rarest
+
+
+@pytest.mark.parametrize(("languages", "spaces"), [(["en", "zh"], (" ", "")), (["th", "de"], ("", " "))])
+def test_sentences_are_joined_as_their_languages_are_written(languages, spaces):
+    pairs = [(f"s{number}.", f"t{number}.") for number in range(10)]
+    ((*lines,),), counts = changed([pairs], {JOINED: 1}, languages=languages)
+    assert counts == {JOINED: 10}
+    joined = {2: 0, 3: 0, 4: 0}
+    for number, line in enumerate(lines):
+        parts = line[0].count(".")
+        joined[parts] += 1
+        following = [pairs[(number + place) % 10] for place in range(parts)]
+        assert line == tuple(space.join(side) for space, side in zip(spaces, zip(*following, strict=True), strict=True))
+    assert sum(joined.values()) == 10
+
+
+@given(st.lists(st.lists(PAIRS, min_size=1, max_size=5), max_size=3), st.sampled_from(RULES), st.integers())
+def test_every_line_stays_a_pair_and_changes_add_up(blocks, rule, seed):
+    lines, counts = changed(blocks, {rule: 1}, seed)
+    assert lines == changed(blocks, {rule: 1}, seed)[0]
+    assert list(map(len, lines)) == list(map(len, blocks))
+    old, new = ([pair for part in parts for pair in part] for parts in (blocks, lines))
+    assert sum(counts.values()) == sum(one != other for one, other in zip(old, new, strict=True))
+    assert all(len(pair) == 2 and all(side and side == sentence(side) for side in pair) for pair in new)
+
+
+def test_rates_hold_and_other_columns_stay():
+    rates = {rule: 0.02 + number / 100 for number, rule in enumerate(RULES)}
+    pairs = [(f"A dog number {number}.", f"Ein Hund Nummer {number}.", "-0.5") for number in range(20_000)]
+    (lines,), counts = changed([pairs], rates)
+    assert set(counts) == set(RULES) and {line[2] for line in lines} == {"-0.5"}
+    for rule, rate in rates.items():
+        assert abs(counts[rule] - rate * 20_000) < 5 * (rate * 20_000) ** 0.5
+    assert sum(line != pair for line, pair in zip(lines, pairs, strict=True)) == counts.total()
+
+
+@given(st.integers(0, 99), st.integers(0, 99))
+def test_seeds_epochs_and_blocks_draw_apart(seed, other):
+    assume(seed != other)
+    pairs = [[PAIR] * 50] * 2
+    lines, _ = changed(pairs, {"url": 0.5}, seed)
+    assert lines[0] != lines[1]
+    assert lines != changed(pairs, {"url": 0.5}, other)[0] != changed(pairs, {"url": 0.5}, other, epoch=2)[0]
+
+
+def test_an_epoch_is_drawn_as_without_and_counts_its_changes(tmp_path):
+    corpus, plain, other = (tmp_path / f"{name}.tsv.zst" for name in ("corpus", "plain", "other"))
+    records.write(corpus, ((f"word {number}.", f"Wort {number}.") for number in range(500)))
+    sample.draw([corpus], None, 400, 1, 2, plain)
+    settings = Augmentation({"upper_case": 0.3, JOINED: 0.1}, LANGUAGES)
+    sample.draw([corpus], None, 400, 1, 2, other, settings)
+    before, after = read_json(records.info(plain)), read_json(records.info(other))
+    assert "augmented" not in before and after["corpora"] == before["corpora"] and after["lines"] == 400
+    pairs = list(zip(records.read(plain), records.read(other), strict=True))
+    differing = [new for old, new in pairs if new != old]
+    upper = sum(new[0].isupper() for new in differing)
+    assert after["augmented"] == {"upper_case": upper, JOINED: len(differing) - upper}
+    assert all(new == old or new[0].isupper() or new[0].startswith(old[0]) for old, new in pairs)
+
+
+@pytest.mark.parametrize(
+    ("columns", "document", "problem"),
+    [
+        (1, '{"both_sides": {"url": 1}, "languages": ["en", "de"]}', "monolingual text has no pairs to augment"),
+        (2, '{"both_side": {}}', "unknown field `both_side`"),
+    ],
+)
+def test_problems_are_said_in_one_line(tmp_path, columns, document, problem):
+    corpus = tmp_path / "corpus.tsv.zst"
+    records.write(corpus, [("a",) * columns])
+    command = ["-m", "train.sample", "--corpora", str(corpus), "--output", str(tmp_path / "x.tsv.zst")]
+    result = subprocess.run([warm.python(), *command, "--augmentation", document], capture_output=True, text=True)
+    assert result.returncode and problem in result.stderr
