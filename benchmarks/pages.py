@@ -11,6 +11,7 @@ from report import figure
 
 KEPT = Path("results/reference")
 SCRIPTS = {  # what made the JSON below KEPT
+    "any-model/speed": "whole_models",
     "benchmarks/marian": "marian",
     "benchmarks/stream": "stream",
     "engine/agreement": "agreement",

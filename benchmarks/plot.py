@@ -17,6 +17,7 @@ from decode.engines import ENGINES
 from findings.captions import marks
 from formats import measurement
 from formats.measurement import Measurement, Spread
+from papers.fastseq2021 import whole_models_report
 from report import figure, markup
 
 Row = dict[str, Any]
@@ -299,6 +300,7 @@ SUBJECTS = {
     "engine_recurrent": Subject(table=recurrent_table),
     "marian": Subject(marian_picture),
     "stream": Subject(stream_picture),
+    "whole_models": Subject(whole_models_report.draw, whole_models_report.table),
 }
 
 
