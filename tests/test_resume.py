@@ -187,12 +187,12 @@ def test_a_full_disk_keeps_whole_lines_and_can_be_resumed(model, whole, tmp_path
 
 def test_the_message_names_what_differs(tmp_path):
     (model := tmp_path / "model").mkdir()
-    key = translate.progress_key(model, {"beam_size": 1, "workers": 2})
+    key = translate.progress_key([model], {"beam_size": 1, "workers": 2})
     with pytest.raises(KeyboardInterrupt), translate.resumable_output(tmp_path / "out", key, False, io.BytesIO(b"x\n")):
         raise KeyboardInterrupt
     (model / "weights").write_text("another model")
     with pytest.raises(UserError, match="out was begun with another model; go on"):
-        opened(tmp_path / "out", translate.progress_key(model, {"beam_size": 1, "workers": 2}))
+        opened(tmp_path / "out", translate.progress_key([model], {"beam_size": 1, "workers": 2}))
     (model / "weights").unlink()
     with pytest.raises(UserError, match=r"out was begun with workers 2, not 3; go on with the same"):
-        opened(tmp_path / "out", translate.progress_key(model, {"beam_size": 1, "workers": 3}))
+        opened(tmp_path / "out", translate.progress_key([model], {"beam_size": 1, "workers": 3}))

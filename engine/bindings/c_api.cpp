@@ -208,12 +208,16 @@ int nmt_choose_tiled_rows(nmt_model* model, int32_t inputs, int32_t outputs, int
   });
 }
 
-int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error, size_t error_size) {
+int nmt_open_worker(const nmt_model* const* models, int count, int threads, nmt_worker** worker, char* error,
+                    size_t error_size) {
   return guarded(error, error_size, [&] {
+    if (count < 1) throw Error("a worker has at least one model");
     if (threads < 1) throw Error("a worker has at least one thread");
+    std::vector<const Model*> members;
+    for (int m = 0; m < count; ++m) members.push_back(models[m]->model.get());
     auto opened = std::make_unique<nmt_worker>(threads);
     for (int t = 0; t < threads; ++t)
-      opened->searches.push_back(std::make_unique<Search>(*model->model, model->map.get()));
+      opened->searches.push_back(std::make_unique<Search>(members, models[0]->map.get()));
     *worker = opened.release();
   });
 }
@@ -273,13 +277,13 @@ const char* nmt_component_name(int component) {
 }
 
 void nmt_measure(nmt_worker* worker, int on) {
-  for (const auto& search : worker->searches) search->clock().on = on != 0;
+  for (const auto& search : worker->searches) search->measure(on != 0);
 }
 
 void nmt_ticks(const nmt_worker* worker, uint64_t* to) {
   for (int c = 0; c < kComponents; ++c) {
     to[c] = 0;
-    for (const auto& search : worker->searches) to[c] += search->clock().ticks[(size_t)c];
+    for (const auto& search : worker->searches) to[c] += search->ticks((size_t)c);
   }
 }
 

@@ -11,7 +11,7 @@ struct nmt_model;   // weights and map; shared by any number of workers
 struct nmt_worker;  // state of one caller: a second call at the same time is an error
 
 // Number of this interface: raise it here and in engine/python with every change of a struct or function below.
-constexpr int32_t kInterface = 3;
+constexpr int32_t kInterface = 4;
 
 // Options of nmt_frontier_engine.Options, in the same order. vocabulary_map: whether its candidates are scored, instead
 // of all target pieces. without: a bit for each switch that is off (model/switches.h).
@@ -60,8 +60,9 @@ NMT_EXPORT int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs
 // Sets the fewest rows for which these products use the tiles of AMX.
 NMT_EXPORT int nmt_choose_tiled_rows(nmt_model* model, int32_t inputs, int32_t outputs, int32_t rows, char* error,
                                      size_t error_size);
-// threads: how many share a batch.
-NMT_EXPORT int nmt_open_worker(const nmt_model* model, int threads, nmt_worker** worker, char* error,
+// models: one, or an ensemble of several with one vocabulary, whose probabilities are averaged at every step; the map,
+// attention and calibration are the first model's. threads: how many share a batch.
+NMT_EXPORT int nmt_open_worker(const nmt_model* const* models, int count, int threads, nmt_worker** worker, char* error,
                                size_t error_size);
 NMT_EXPORT void nmt_close_worker(nmt_worker* worker);
 NMT_EXPORT int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options* options,

@@ -24,7 +24,8 @@ size_t chunk_end(std::u32string_view line) {
 Translator::Translator(const ModelFolder& model, int threads, Counts& counts) : model_(model), counts_(counts) {
   nmt_worker* opened = nullptr;
   char error[1000];
-  if (nmt_open_worker(model.model(), threads, &opened, error, sizeof error)) throw Error(error);
+  const nmt_model* const only = model.model();
+  if (nmt_open_worker(&only, 1, threads, &opened, error, sizeof error)) throw Error(error);
   worker_.reset(opened);
 }
 

@@ -20,7 +20,8 @@ template <class Functions>
 constexpr Kernels made(const Kernels* by_library) {
   return {NMT_TEXT(NMT_SET), by_library, kBlockRows, product, release, normalise, quantise, interleave, embed, write_cache, write_positions,
           attend, attend_additive<Functions>, average, activate<Functions>, tangents<Functions>, add_gated<Functions>,
-          simple_recurrence<Functions>, lstm<Functions>, gru<Functions>, pick, best, log_sum, top, repeats, read};
+          simple_recurrence<Functions>, lstm<Functions>, gru<Functions>, pick, best, log_sum, mean_log, top, repeats,
+          read};
 }
 // clang-format on
 constexpr Kernels by_library = made<Library>(nullptr);

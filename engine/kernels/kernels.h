@@ -177,6 +177,8 @@ struct Kernels {
   int (*best)(const float* scores, int columns);
   // log of the sum of e^score.
   float (*log_sum)(const float* scores, int columns);
+  // The log of the mean of several models' probabilities, whose logs are score - log sum. to: may be one of the rows.
+  void (*mean_log)(const float* const* scores, const float* log_sums, int models, int columns, float* to);
   // The `most` best columns, best first, ties by position; returns how many are above kNever.
   int (*top)(const float* scores, int columns, int most, float* values, int32_t* places);
   // Bit i is set if the `size` pieces at pieces + i equal `ending`, for i below 16.

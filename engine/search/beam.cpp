@@ -16,7 +16,7 @@ namespace {
 
 // A hypothesis that has not ended.
 struct LiveHypothesis {
-  State state;
+  States state;
   std::vector<int32_t> tokens;
   std::vector<float> attention;
   float score = 0;
@@ -85,8 +85,8 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
   const int count = (int)batch.sources.size(), most = 2 * options.beam_size;
   std::vector<Sentence> sentences((size_t)count);
   for (int s = 0; s < count; ++s) {
-    sentences[s].beams.add().state.sentence = s;
-    if (!options.on.shared_cache) network_->copy_memory(sentences[s].beams[0].state, nullptr);
+    enter(sentences[s].beams.add().state, s);
+    if (!options.on.shared_cache) copy_memory(sentences[s].beams[0].state, nullptr);
   }
   std::vector<Step> steps;
   std::vector<Continuation> best;
@@ -101,8 +101,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           steps.push_back({&beam.state, beam.tokens.empty() ? model_.shape.start : beam.tokens.back(), position});
     if (steps.empty()) break;
     if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
-    output_.compute(network_->step(steps.data(), (int)steps.size()), (int)steps.size(), network_->product,
-                    network_->clock);
+    step(steps.data(), (int)steps.size());
     Timed timed(network_->clock, Component::search);
     int row = 0;
     for (int s = 0; s < count; ++s) {
@@ -115,7 +114,6 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
       const int first_row = row;
       for (int beam = 0; beam < sentence.beams.size(); ++beam, ++row) {
         LiveHypothesis& alive = sentence.beams[beam];
-        float* const scores = output_.scores(row, s);
         if (position < prefix) {  // the only continuation, certain
           keep(best, (size_t)most, {alive.score, beam, output_.column(s, batch.prefixes[s][position])});
           continue;
@@ -124,6 +122,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           keep(best, (size_t)most, {alive.score, beam, end});
           continue;
         }
+        float* const scores = this->scores(row, s);
         const float all = options.of_all ? kernel.log_sum(scores, columns) : 0;
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
         block_ngrams(alive.tokens, options, output_, s, scores);
@@ -143,9 +142,9 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
       const auto goes_on = [&](const Continuation& c) {
         const LiveHypothesis& from = sentence.beams[c.beam];
         LiveHypothesis& alive = next.add();
-        alive.state.sentence = s;
-        network_->inherit(alive.state, from.state);
-        if (!options.on.shared_cache) network_->copy_memory(alive.state, &from.state);
+        enter(alive.state, s);
+        inherit(alive.state, from.state);
+        if (!options.on.shared_cache) copy_memory(alive.state, &from.state);
         alive.tokens.reserve(from.tokens.size() + 16);
         alive.tokens = from.tokens;
         alive.tokens.push_back(output_.piece(s, c.column));
@@ -175,7 +174,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
         while (!last && reserve < best.size() && best[reserve].column == end) ++reserve;
         if (!last && reserve < best.size()) goes_on(best[reserve++]);
       }
-      for (LiveHypothesis& alive : sentence.beams) network_->release(alive.state);
+      for (LiveHypothesis& alive : sentence.beams) release(alive.state);
       std::swap(sentence.beams, next);
       const int finished = (int)sentence.finished.size();
       const bool best_known = options.stop == Stop::early && options.length_penalty == 0;
@@ -186,7 +185,7 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
       }
       sentence.done = last || sentence.beams.empty() || enough;
       if (sentence.done)
-        for (LiveHypothesis& alive : sentence.beams) network_->release(alive.state);
+        for (LiveHypothesis& alive : sentence.beams) release(alive.state);
     }
   }
   Results results((size_t)count);

@@ -9,24 +9,24 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
   const Kernels& kernel = kernels();
   const int count = (int)batch.sources.size();
   Results results((size_t)count, std::vector<Hypothesis>(1));
-  std::vector<State> states((size_t)count);
+  std::vector<States> states((size_t)count);
   std::vector<Step> steps((size_t)count);
   std::vector<bool> finished((size_t)count);
   for (int s = 0; s < count; ++s) {
-    states[s].sentence = s;
+    enter(states[s], s);
     steps[s] = {&states[s], model_.shape.start, 0};
     results[s][0].tokens.reserve((size_t)options.longest);
   }
   int alive = count, unfinished = count;
   while (unfinished) {
     if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
-    output_.compute(network_->step(steps.data(), alive), alive, network_->product, network_->clock);
+    step(steps.data(), alive);
     Timed timed(network_->clock, Component::search);
     int kept = 0;
     for (int row = 0; row < alive; ++row) {
       const int sentence = steps[row].state->sentence, position = steps[row].position;
       Hypothesis& hypothesis = results[sentence][0];
-      float* const scores = output_.scores(row, sentence);
+      float* const scores = this->scores(row, sentence);
       const int columns = output_.columns(sentence);
       const int prefix = batch.prefixes.empty() ? 0 : (int)batch.prefixes[sentence].size();
       const bool last = position + 1 == prefix + options.longest;
@@ -57,14 +57,14 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
         }
       }
       if (finished[sentence] && (options.on.remove_finished || last)) {
-        network_->release(states[sentence]);
+        release(states[sentence]);
         continue;
       }
       steps[kept++] = {&states[sentence], piece, position + 1};
     }
     alive = kept;
   }
-  for (State& state : states) network_->release(state);
+  for (States& state : states) release(state);
   return results;
 }
 

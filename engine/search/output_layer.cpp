@@ -21,13 +21,28 @@ void list(const std::vector<uint64_t>& bits, std::vector<int32_t>& numbers) {
 void OutputLayer::prepare(const Batch& batch, Candidates which, const VocabularyMap* map, Clock& clock) {
   Timed timed(clock, Component::candidates);
   every_piece_ = which == Candidates::all;
+  own_columns_ = false;
+  if (!every_piece_) {
+    if (!map) throw Error("the model has no vocabulary map; open it with one, or take all pieces as candidates");
+    choose(batch, which, map);
+  }
+  gather();
+}
+
+void OutputLayer::follow(const OutputLayer& first, Clock& clock) {
+  Timed timed(clock, Component::candidates);
+  every_piece_ = first.every_piece_;
+  own_columns_ = first.own_columns_;
+  if (!every_piece_) pieces_ = first.pieces_;
+  if (own_columns_) allowed_ = first.allowed_, places_ = first.places_;
+  gather();
+}
+
+void OutputLayer::gather() {
   if (every_piece_) {
-    own_columns_ = false;
     weights_ = &model_.whole_output();
     return;
   }
-  if (!map) throw Error("the model has no vocabulary map; open it with one, or take all pieces as candidates");
-  choose(batch, which, map);
   model_.gather_output(pieces_.data(), (int)pieces_.size(), panels_, numbers_, gathered_);
   weights_ = &gathered_;
 }

@@ -18,6 +18,8 @@ class OutputLayer {
 
   // Chooses the candidates of a batch and gathers their weights. map: null only with Candidates::all.
   void prepare(const Batch& batch, Candidates which, const VocabularyMap* map, Clock& clock);
+  // Takes the candidates that another model of the same vocabulary has for the batch.
+  void follow(const OutputLayer& first, Clock& clock);
   // Scores of all rows against the candidates of the batch.
   void compute(const Inputs& hidden, int rows, SharedProduct& product, Clock& clock);
   // The scores of a row for its sentence's candidates, in ascending order of pieces, padded with kNever to a multiple
@@ -29,6 +31,7 @@ class OutputLayer {
 
  private:
   void choose(const Batch& batch, Candidates which, const VocabularyMap* map);
+  void gather();
 
   const Model& model_;
   const Kernels& kernels_;

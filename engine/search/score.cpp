@@ -9,7 +9,7 @@
 namespace nmt {
 
 // One step with positions [from, to) of some sentences' targets.
-void Search::score_positions(const Batch& batch, std::vector<State>& states, int first, int last, int from, int to,
+void Search::score_positions(const Batch& batch, std::vector<States>& states, int first, int last, int from, int to,
                              std::vector<std::vector<float>>& results) {
   std::vector<Step> steps;
   for (int s = first; s < last; ++s) {
@@ -18,13 +18,13 @@ void Search::score_positions(const Batch& batch, std::vector<State>& states, int
       steps.push_back({&states[s], position ? target[position - 1] : model_.shape.start, position});
   }
   const int count = (int)steps.size();
-  output_.compute(network_->step(steps.data(), count), count, network_->product, network_->clock);
+  step(steps.data(), count);
   Timed timed(network_->clock, Component::search);
   for (int row = 0; row < count; ++row) {
     const int sentence = steps[row].state->sentence, position = steps[row].position;
     const auto& target = batch.prefixes[sentence];
     const int piece = position < (int)target.size() ? target[position] : model_.shape.end;
-    const float* const scores = output_.scores(row, sentence);
+    const float* const scores = this->scores(row, sentence);
     results[sentence].push_back(scores[output_.column(sentence, piece)] -
                                 kernels().log_sum(scores, output_.columns(sentence)));
   }
@@ -40,32 +40,30 @@ std::vector<std::vector<float>> Search::score(const Batch& batch, Candidates can
   if (batch.prefixes.size() != batch.sources.size()) throw Error("there must be one target for each sentence");
   std::vector<std::vector<float>> results((size_t)count);
   if (!count) return results;
-  std::vector<State> states((size_t)count);
+  std::vector<States> states((size_t)count);
   try {
     network_->watch(-1, -1);
-    network_->use({});
-    network_->encode(batch.sources);
-    output_.prepare(batch, candidates, map_, network_->clock);
+    begin(batch, candidates, {});
     for (int first = 0; first < count;) {
       if (stop.load(std::memory_order_relaxed)) throw Error("scoring was stopped");
       int last = first, longest = 0;
       for (size_t rows = 0; last < count; ++last) {
-        rows += network_->takes_rows() ? batch.prefixes[last].size() + 1 : 1;
+        rows += takes_rows() ? batch.prefixes[last].size() + 1 : 1;
         if (last > first && rows > kMostRows) break;
-        states[last].sentence = last;
+        enter(states[last], last);
         longest = std::max(longest, (int)batch.prefixes[last].size());
       }
-      if (network_->takes_rows())
+      if (takes_rows())
         score_positions(batch, states, first, last, 0, longest, results);
       else
         for (int position = 0; position <= longest; ++position) {
           if (stop.load(std::memory_order_relaxed)) throw Error("scoring was stopped");
           score_positions(batch, states, first, last, position, position, results);
         }
-      for (; first < last; ++first) network_->release(states[first]);
+      for (; first < last; ++first) release(states[first]);
     }
   } catch (...) {
-    network_->reset();
+    reset();
     throw;
   }
   return results;

@@ -32,6 +32,101 @@ void block_ngrams(const std::vector<int32_t>& pieces, const Options& options, co
     if (std::equal(ending, ending + n - 1, first + place)) block(place);
 }
 
+Search::Search(const std::vector<const Model*>& models, const VocabularyMap* map)
+    : model_(*models.at(0)), use_(model_.use()), map_(map), network_(model_.network()), output_(model_) {
+  position_count_ = model_.position_count;
+  const Shape& shape = model_.shape;
+  for (size_t m = 1; m < models.size(); ++m) {
+    const Shape& other = models[m]->shape;
+    if (other.source_pieces != shape.source_pieces || other.target_pieces != shape.target_pieces ||
+        other.start != shape.start || other.end != shape.end)
+      throw Error("model " + std::to_string(m + 1) + " of the ensemble has another vocabulary than the first");
+    position_count_ = std::min(position_count_, models[m]->position_count);
+    members_.push_back(std::make_unique<Member>(*models[m]));
+  }
+}
+
+void Search::measure(bool on) {
+  network_->clock.on = on;
+  for (const auto& member : members_) member->network->clock.on = on;
+}
+
+uint64_t Search::ticks(size_t component) const {
+  uint64_t sum = network_->clock.ticks[component];
+  for (const auto& member : members_) sum += member->network->clock.ticks[component];
+  return sum;
+}
+
+void Search::share(Team* team) {
+  network_->product.share(team);
+  for (const auto& member : members_) member->network->product.share(team);
+}
+
+void Search::begin(const Batch& batch, Candidates candidates, const Switches& on) {
+  network_->use(on);
+  network_->encode(batch.sources);
+  output_.prepare(batch, candidates, map_, network_->clock);
+  for (const auto& member : members_) {
+    member->network->use(on);
+    member->network->encode(batch.sources);
+    member->output.follow(output_, member->network->clock);
+  }
+}
+
+void Search::step(const Step* steps, int count) {
+  output_.compute(network_->step(steps, count), count, network_->product, network_->clock);
+  for (size_t m = 0; m < members_.size(); ++m) {
+    Member& member = *members_[m];
+    member.steps.assign(steps, steps + count);
+    for (Step& row : member.steps) row.state = &static_cast<States*>(row.state)->others[m];
+    Network& network = *member.network;
+    member.output.compute(network.step(member.steps.data(), count), count, network.product, network.clock);
+  }
+}
+
+float* Search::mean_scores(int row, int sentence) {
+  float* const own = output_.scores(row, sentence);
+  const int columns = output_.columns(sentence);
+  rows_.assign(1, own);
+  for (const auto& member : members_) rows_.push_back(member->output.scores(row, sentence));
+  log_sums_.clear();
+  for (const float* scores : rows_) log_sums_.push_back(kernels().log_sum(scores, columns));
+  kernels().mean_log(rows_.data(), log_sums_.data(), (int)rows_.size(), columns, own);
+  return own;
+}
+
+bool Search::takes_rows() const {
+  return network_->takes_rows() && std::all_of(members_.begin(), members_.end(),
+                                               [](const auto& member) { return member->network->takes_rows(); });
+}
+
+void Search::enter(States& state, int sentence) const {
+  state.sentence = sentence;
+  state.others.resize(members_.size());
+  for (State& other : state.others) other.sentence = sentence;
+}
+
+void Search::inherit(States& to, const States& from) {
+  network_->inherit(to, from);
+  for (size_t m = 0; m < members_.size(); ++m) members_[m]->network->inherit(to.others[m], from.others[m]);
+}
+
+void Search::copy_memory(States& to, const States* from) {
+  network_->copy_memory(to, from);
+  for (size_t m = 0; m < members_.size(); ++m)
+    members_[m]->network->copy_memory(to.others[m], from ? &from->others[m] : nullptr);
+}
+
+void Search::release(States& state) {
+  network_->release(state);
+  for (size_t m = 0; m < state.others.size(); ++m) members_[m]->network->release(state.others[m]);
+}
+
+void Search::reset() {
+  network_->reset();
+  for (const auto& member : members_) member->network->reset();
+}
+
 void Search::check(const Batch& batch, const Options& options) const {
   const Shape& shape = model_.shape;
   if (options.beam_size < 1 || options.beam_size > 256)
@@ -55,9 +150,9 @@ void Search::check(const Batch& batch, const Options& options) const {
   };
   for (const auto& source : batch.sources) {
     if (source.empty()) throw Error("a sentence has no pieces");
-    if (source.size() > (size_t)model_.position_count)
+    if (source.size() > (size_t)position_count_)
       throw Error("a sentence has " + std::to_string(source.size()) + " pieces, the engine takes " +
-                  std::to_string(model_.position_count));
+                  std::to_string(position_count_));
     checked(source, shape.source_pieces, "source");
   }
   if (!batch.prefixes.empty() && batch.prefixes.size() != batch.sources.size())
@@ -67,8 +162,8 @@ void Search::check(const Batch& batch, const Options& options) const {
     checked(forced, shape.target_pieces, "target");
     prefix = std::max(prefix, forced.size());
   }
-  if (prefix + (size_t)options.longest > (size_t)model_.position_count)
-    throw Error("a translation may have at most " + std::to_string(model_.position_count) + " pieces with its prefix");
+  if (prefix + (size_t)options.longest > (size_t)position_count_)
+    throw Error("a translation may have at most " + std::to_string(position_count_) + " pieces with its prefix");
 }
 
 Results Search::translate(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
@@ -77,16 +172,14 @@ Results Search::translate(const Batch& batch, const Options& options, const std:
   try {
     return searched(batch, options, stop);
   } catch (...) {
-    network_->reset();
+    reset();
     throw;
   }
 }
 
 Results Search::searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
   network_->watch(options.attention_layer, options.attention_head);
-  network_->use(options.on);
-  network_->encode(batch.sources);
-  output_.prepare(batch, options.candidates, map_, network_->clock);
+  begin(batch, options.candidates, options.on);
   return options.beam_size == 1 ? greedy(batch, options, stop) : beams(batch, options, stop);
 }
 

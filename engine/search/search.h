@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -13,10 +14,17 @@
 
 namespace nmt {
 
+// A hypothesis in the decoders of an ensemble: its state in that of the first model, and in those of the others.
+struct States : State {
+  std::vector<State> others;
+};
+
+// Of one model, or of several, whose probabilities are averaged at every step. The candidates are those of the first
+// model's map, attention and calibration are the first model's.
 class Search {
  public:
-  Search(const Model& model, const VocabularyMap* map)
-      : model_(model), use_(model.use()), map_(map), network_(model.network()), output_(model) {}
+  // Throws Error for models of different vocabularies. map: of the first model.
+  Search(const std::vector<const Model*>& models, const VocabularyMap* map);
 
   // Translates a batch. stop: set by another thread to end early with an Error. Throws Error for invalid sentences or
   // options.
@@ -24,16 +32,43 @@ class Search {
   // Log probabilities of each target's pieces (batch.prefixes) and of its end, computed in one step if the network
   // allows.
   std::vector<std::vector<float>> score(const Batch& batch, Candidates candidates, const std::atomic<bool>& stop);
-  Clock& clock() { return network_->clock; }
+  void measure(bool on);                   // times components from now on, or no longer
+  uint64_t ticks(size_t component) const;  // spent in all models
   Calibration& calibration() { return network_->product.calibration; }
   // team: shares the work of a batch from now on; null: this thread works alone.
-  void share(Team* team) { network_->product.share(team); }
+  void share(Team* team);
 
  private:
+  // One of the models of an ensemble, but not the first.
+  struct Member {
+    explicit Member(const Model& model) : use(model.use()), network(model.network()), output(model) {}
+
+    const std::shared_ptr<const void> use;
+    std::unique_ptr<Network> network;
+    OutputLayer output;
+    std::vector<Step> steps;
+  };
+
   Results searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
   Results greedy(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
   Results beams(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
-  void score_positions(const Batch& batch, std::vector<State>& states, int first, int last, int from, int to,
+  // Encodes a batch and chooses its candidates.
+  void begin(const Batch& batch, Candidates candidates, const Switches& on);
+  // Computes the scores of all rows, whose states are States.
+  void step(const Step* steps, int count);
+  // OutputLayer::scores; those of an ensemble are logs of the mean probabilities. Call it once for a row.
+  float* scores(int row, int sentence) {
+    return members_.empty() ? output_.scores(row, sentence) : mean_scores(row, sentence);
+  }
+  float* mean_scores(int row, int sentence);
+  bool takes_rows() const;
+  // The following do for all models what those of Network do for one.
+  void enter(States& state, int sentence) const;
+  void inherit(States& to, const States& from);
+  void copy_memory(States& to, const States* from);
+  void release(States& state);
+  void reset();
+  void score_positions(const Batch& batch, std::vector<States>& states, int first, int last, int from, int to,
                        std::vector<std::vector<float>>& results);
   void check(const Batch& batch, const Options& options) const;
 
@@ -42,6 +77,10 @@ class Search {
   const VocabularyMap* map_;
   std::unique_ptr<Network> network_;
   OutputLayer output_;
+  std::vector<std::unique_ptr<Member>> members_;
+  int position_count_ = 0;          // the least of all models
+  std::vector<const float*> rows_;  // of mean_scores
+  std::vector<float> log_sums_;
 };
 
 // Divisor of the score of a hypothesis of this many pieces, including the end.

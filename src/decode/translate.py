@@ -19,7 +19,7 @@ import signal
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
@@ -77,9 +77,10 @@ def _interrupted(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def progress_key(model: Path, settings: dict[str, Any]) -> Key:
-    """The settings and a checksum of the model folder, as JSON stores them."""
-    files = sorted(path for path in model.iterdir() if path.is_file() and path.name not in NOT_DECODED)
+def progress_key(models: Iterable[Path], settings: dict[str, Any]) -> Key:
+    """The settings and a checksum of the model folders, as JSON stores them."""
+    folders = (sorted(path for path in model.iterdir() if path.is_file()) for model in models)
+    files = [path for folder in folders for path in folder if path.name not in NOT_DECODED]
     digest = hashlib.sha256(repr([(path.name, sha256(path)) for path in files]).encode()).hexdigest()
     key: Key = json.loads(json.dumps({"model": digest} | settings))
     return key
@@ -275,7 +276,7 @@ def main() -> None:
             print(cpu.warning(args.model), file=sys.stderr)
         target: BinaryIO | Output = sys.stdout.buffer
         if args.output:
-            key = progress_key(args.model, translator.settings)
+            key = progress_key([args.model, *args.others], translator.settings)
             target = stack.enter_context(resumable_output(args.output, key, args.resume, source))
         report(translate(translator, source, target), translator.longest_input)
 

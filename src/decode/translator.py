@@ -54,6 +54,7 @@ class Translator(Pipeline):
     ``longest_input`` pieces, or split them into parts that are translated one by one. checksums: check all files first.
     without: names of formats.switches that are off. batch_sentences: see Pipeline. source_prefix, target_prefix: pieces
     with spaces between them, instead of the model's prefixes; the first may be text instead, as T5's models have it.
+    others: folders of further models of the same vocabulary, whose probabilities are averaged with those of the first.
     search: further fields of decode.engines.Search.
     Raises UserError for a folder that cannot be decoded.
     """
@@ -73,6 +74,7 @@ class Translator(Pipeline):
         checksums: bool = True,
         source_prefix: str | None = None,
         target_prefix: str | None = None,
+        others: Iterable[str | Path] = (),
         **search: Any,
     ):
         folder = Path(folder)
@@ -89,6 +91,7 @@ class Translator(Pipeline):
             without=switches.off(without),
             source_prefix=tokenizer.prefix(source_prefix),
             target_prefix=None if target_prefix is None else tuple(target_prefix.split()),
+            others=tuple(map(Path, others)),
             **search,
         )
         self.engine = engines.load(folder, self.search, checksums)
@@ -99,13 +102,13 @@ class Translator(Pipeline):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything that a translation depends on, except the model folder and the input."""
+        """Everything that a translation depends on, except the model folders and the input."""
         own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines}
         own |= {name: getattr(self.engine, name) for name in ("isa", "library", "int8_saturates")}
         every = {**vars(self.search), **switches.values(self.search), **own}
         every |= {"engine": self.engine.name, "version": self.engine.version}
         batched = self.engine.of_batch or "map_per_sentence" in self.search.without
-        left_out = {"without", "overlap", *(() if batched else BATCHING)}
+        left_out = {"without", "others", "overlap", *(() if batched else BATCHING)}
         return {name: value for name, value in every.items() if name not in left_out}
 
     def close(self) -> None:
@@ -134,9 +137,20 @@ def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> in
     return ONE_CORE if workers == 1 else MANY_CORES
 
 
+class _Models(argparse.Action):
+    """Stores the first value, and those behind it as ``others``."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        namespace.model, *namespace.others = values
+
+
 def decoding_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of commands that decode with one model folder; ``loaded`` takes them."""
-    parser.add_argument("--model", type=there, required=True, help="model folder")
+    """Add the options of commands that decode with a model folder, or several; ``loaded`` takes them."""
+    models = "model folder; several of one vocabulary are an ensemble, which averages probabilities at every step"
+    parser.add_argument("--model", action=_Models, nargs="+", type=there, required=True, help=models)
+    parser.set_defaults(others=[])
     parser.add_argument("--beam-size", type=positive, default=1, help="1 is greedy search")
     parser.add_argument("--source-prefix", metavar="PIECES", help="or text, before every source")
     parser.add_argument("--target-prefix", metavar="PIECES", help="what every translation begins with")
@@ -174,6 +188,6 @@ def loaded(args: argparse.Namespace) -> Translator:
             raise UserError(f"{args.model}: {engines.of(args.model).label} has no --isa; leave it out")
         os.environ[variable] = args.isa  # engines read it when they load their first model
     names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "long_lines", "device", "checksums", "threads",
-             "source_prefix", "target_prefix")  # fmt: skip
+             "source_prefix", "target_prefix", "others")  # fmt: skip
     chosen = {name: getattr(args, name) for name in (*names, *switches.numbers(), "without")}
     return Translator(args.model, **chosen)

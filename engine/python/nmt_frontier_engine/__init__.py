@@ -78,7 +78,7 @@ class Hypothesis(NamedTuple):
     attention: np.ndarray | None = None
 
 
-INTERFACE = 3  # kInterface of engine/bindings/c_api.h
+INTERFACE = 4  # kInterface of engine/bindings/c_api.h
 TILES = ("usual", "tall", "square", "amx")
 _INTS, _FLOATS = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_float)
 _BYTES = ctypes.POINTER(ctypes.c_char)
@@ -123,7 +123,7 @@ _FAIL = {
     "open": [_TEXT, _TEXT, ctypes.c_uint32, _NEW],
     "choose_tile": [_HANDLE, _INT, _INT, _INT],
     "choose_tiled_rows": [_HANDLE, _INT, _INT, _INT],
-    "open_worker": [_HANDLE, ctypes.c_int, _NEW],
+    "open_worker": [_NEW, ctypes.c_int, ctypes.c_int, _NEW],
     "translate": _SEARCH,
     "score": _SEARCH,
     "product": [*[_INT] * 3, *[_BYTES] * 2, _FLOATS, _INTS, _FLOATS, _INT, _BYTES, _FLOATS, _INT, _INT, _FLOATS, _INT],
@@ -212,11 +212,16 @@ class Model:
 
 
 class Worker:
-    """Decodes batches; at most one call at a time. threads: how many share a batch."""
+    """Decodes batches; at most one call at a time. threads: how many share a batch.
 
-    def __init__(self, model: Model, threads: int = 1):
-        self._model, self._handle = model, ctypes.c_void_p()
-        _call("nmt_open_worker", model._handle, threads, ctypes.byref(self._handle))
+    model: or an ensemble of several with one vocabulary, whose probabilities are averaged at every step. The vocabulary
+    map, the attention and what ``calibrate`` records are those of the first. Raises EngineError for other vocabularies.
+    """
+
+    def __init__(self, model: Model | Sequence[Model], threads: int = 1):
+        self._models, self._handle = [model] if isinstance(model, Model) else [*model], ctypes.c_void_p()
+        handles = (_HANDLE * len(self._models))(*(each._handle for each in self._models))
+        _call("nmt_open_worker", handles, len(handles), threads, ctypes.byref(self._handle))
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
@@ -276,7 +281,7 @@ class Worker:
 
     def input_scales(self) -> dict[str, InputScales]:
         """The recorded scales by the name of the product in the file; none for float32 products."""
-        found, model = {}, self._model._handle
+        found, model = {}, self._models[0]._handle
         for number in range(_library.nmt_products(model)):
             scales = (ctypes.c_double * 4)()
             _library.nmt_input_scales(self._handle, number, scales)

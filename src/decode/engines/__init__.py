@@ -94,8 +94,12 @@ def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
         raise UserError(f"{folder}: only greedy search keeps finished sentences; leave out --no-remove-finished")
     if (search.source_prefix or search.target_prefix) and not engine.prefixes:
         raise UserError(f"{folder}: {engine.label} has no --source-prefix and no --target-prefix; leave them out")
+    if search.others and not engine.ensembles:
+        raise UserError(f"{folder}: {engine.label} decodes with one model; give --model only one folder")
+    others = {other: describe_for(other, engine) for other in search.others}
     if checksums:
-        model_folder.check(folder, description)
+        for each, about in {folder: description, **others}.items():
+            model_folder.check(each, about)
     return engine(folder, description, search)
 
 

@@ -30,6 +30,7 @@ class Search:
 
     without: names of formats.switches that are off, mostly optimisations of the native engine. source_prefix,
     target_prefix: pieces before every source, and those that every translation begins with, instead of the model's own.
+    others: folders of further models, which decode with the first as an ensemble.
 
     All engines score a finished hypothesis by log probability / length^``length_penalty``; the length includes the end
     token. OpenNMT-tf's formula, ((5 + length) / 6)^penalty (Wu et al. 2016), is not used, so that equal weights give
@@ -46,6 +47,7 @@ class Search:
     without: frozenset[str] = frozenset()
     source_prefix: tuple[str, ...] | None = None
     target_prefix: tuple[str, ...] | None = None
+    others: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         switches.off(self.without)
@@ -80,6 +82,7 @@ class Engine(ABC):
     weights: ClassVar[str]  # the file by which a folder with weights is recognised
     files: ClassVar[Mapping[str, str]]  # of a model folder: name to purpose, for the folder's README
     map_file: ClassVar[str | None] = None  # the vocabulary map in a model folder; None: not supported
+    ensembles: ClassVar[bool] = False  # whether a search may have others
     prefixes: ClassVar[bool] = False  # whether a search may have source_prefix and target_prefix
     isa_variable: ClassVar[str | None] = None  # environment variable of the instruction set
 

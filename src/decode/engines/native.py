@@ -5,7 +5,7 @@ import functools
 import itertools
 import os
 import queue
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import util
 from pathlib import Path
 from typing import Any, ClassVar
@@ -35,6 +35,7 @@ class Native(Engine):
     map_file = native_model.MAP_NAME
     isa_variable = ISA
     prefixes = True
+    ensembles = True
     of_batch = False
     files: ClassVar = {
         native_model.NAME: "weights, packed as the engine uses them",
@@ -88,12 +89,13 @@ class Native(Engine):
         languages = (description.languages or {}).items()
         self._marks = {mark(code): piece for code, piece in languages if mark(code) != piece}
         try:
-            vocabulary_map = folder / self.map_file if search.vocabulary_map else None
             without = search.without.intersection(engine.SWITCHES)
-            cut = tiles(folder, description, search.beam_size)
-            rows = tiled_rows(folder, search.beam_size)
-            model = engine.Model(folder / self.weights, vocabulary_map, cut, without, rows)
-            self._workers = [engine.Worker(model, search.threads) for _ in range(search.workers)]
+            opened = functools.partial(_opened, engine, search, without)
+            models = [opened(folder, description, search.vocabulary_map)]
+            for other in search.others:
+                _require_same(self._vocabulary, folder, _vocabulary(other, search), other)
+                models.append(opened(other, model_folder.describe(other), vocabulary_map=False))
+            self._workers = [engine.Worker(models, search.threads) for _ in range(search.workers)]
         except engine.EngineError as error:
             raise UserError(str(error)) from None
         self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -102,7 +104,7 @@ class Native(Engine):
         self.effective_compute_type = description.quantization
         self.isa = engine.isa()
         frame = max(len(self._vocabulary.prefix), 1 if self._marks else 0) + len(self._vocabulary.suffix)
-        self.longest_input = min(self.longest_input, model.positions - frame)
+        self.longest_input = min(self.longest_input, *(model.positions - frame for model in models))
         self._options = engine.Options(
             beam_size=search.beam_size,
             length_penalty=search.length_penalty,
@@ -204,6 +206,23 @@ def _vocabulary(folder: Path, search: Search) -> native_model.Vocabulary:
     given = {"prefix": search.source_prefix, "target_prefix": search.target_prefix}
     vocabulary.reframe(folder, {name: pieces for name, pieces in given.items() if pieces is not None})
     return vocabulary
+
+
+def _require_same(first: native_model.Vocabulary, folder: Path, other: native_model.Vocabulary, path: Path) -> None:
+    """Raises UserError for models that cannot be one ensemble."""
+    for name in ("source", "target", "unknown", "prefix", "suffix", "target_prefix"):
+        if getattr(first, name) != getattr(other, name):
+            what = f"{name} in {native_model.VOCABULARY}"
+            raise UserError(f"{path}: has another {what} than {folder}; models of an ensemble have one vocabulary")
+
+
+def _opened(
+    engine: Any, search: Search, without: Collection[str], folder: Path, description: Description, vocabulary_map: bool
+) -> Any:
+    """The model of a folder, with its tuned tiles."""
+    path = folder / Native.map_file if vocabulary_map else None
+    cut, rows = tiles(folder, description, search.beam_size), tiled_rows(folder, search.beam_size)
+    return engine.Model(folder / Native.weights, path, cut, without, rows)
 
 
 def library() -> Any:
