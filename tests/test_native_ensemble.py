@@ -31,8 +31,8 @@ SEARCHES = [{}, {"beam_size": 4}, {"candidates": "sentence"}, {"candidates": "ba
 def members() -> list[engine.Model]:
     """A Transformer in float32 and an LSTM of the same pieces, and a GRU in int8."""
     folder = Path(tempfile.mkdtemp(prefix="lstm-"))
-    recurrent.model("lstm").write("float32", folder)
-    lstm = engine.Model(folder / native_model.NAME)
+    recurrent.model("lstm").write("float32", folder / "native")
+    lstm = engine.Model(folder / "native" / native_model.NAME)
     shutil.rmtree(folder)  # the file stays mapped
     return [model(native.folders(), "float32"), lstm, engine.Model(recurrent.folders()["int8"] / native_model.NAME)]
 
@@ -138,9 +138,9 @@ def test_models_of_other_vocabularies_are_no_ensemble(tmp_path):
     other = recurrent.model("gru")
     small = {side: (name, rows[:-1]) for side, (name, rows) in other.embeddings.items()}
     fewer = native_model.Vocabulary(other.vocabulary.source[:-1], other.vocabulary.target[:-1], "0")
-    replace(other, embeddings=small, output_bias=other.output_bias[:-1], vocabulary=fewer).write("float32", tmp_path)
+    replace(other, embeddings=small, output_bias=other.output_bias[:-1], vocabulary=fewer).write("float32", tmp_path / "native")
     with pytest.raises(engine.EngineError, match="model 2 of the ensemble has another vocabulary than the first"):
-        engine.Worker([members()[0], engine.Model(tmp_path / native_model.NAME)])
+        engine.Worker([members()[0], engine.Model(tmp_path / "native" / native_model.NAME)])
     with pytest.raises(engine.EngineError, match="at least one model"):
         engine.Worker([])
 
