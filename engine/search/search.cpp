@@ -100,14 +100,12 @@ bool Search::takes_rows() const {
                                                [](const auto& member) { return member->network->takes_rows(); });
 }
 
-void Search::enter(States& state, int sentence) const {
-  state.sentence = sentence;
+void Search::enter_others(States& state) const {
   state.others.resize(members_.size());
-  for (State& other : state.others) other.sentence = sentence;
+  for (State& other : state.others) other.sentence = state.sentence;
 }
 
-void Search::inherit(States& to, const States& from) {
-  network_->inherit(to, from);
+void Search::inherit_others(States& to, const States& from) {
   for (size_t m = 0; m < members_.size(); ++m) members_[m]->network->inherit(to.others[m], from.others[m]);
 }
 
@@ -117,8 +115,7 @@ void Search::copy_memory(States& to, const States* from) {
     members_[m]->network->copy_memory(to.others[m], from ? &from->others[m] : nullptr);
 }
 
-void Search::release(States& state) {
-  network_->release(state);
+void Search::release_others(States& state) {
   for (size_t m = 0; m < state.others.size(); ++m) members_[m]->network->release(state.others[m]);
 }
 

@@ -63,10 +63,22 @@ class Search {
   float* mean_scores(int row, int sentence);
   bool takes_rows() const;
   // The following do for all models what those of Network do for one.
-  void enter(States& state, int sentence) const;
-  void inherit(States& to, const States& from);
+  void enter(States& state, int sentence) const {
+    state.sentence = sentence;
+    if (!members_.empty()) enter_others(state);
+  }
+  void inherit(States& to, const States& from) {
+    network_->inherit(to, from);
+    if (!members_.empty()) inherit_others(to, from);
+  }
   void copy_memory(States& to, const States* from);
-  void release(States& state);
+  void release(States& state) {
+    network_->release(state);
+    if (!members_.empty()) release_others(state);
+  }
+  void enter_others(States& state) const;
+  void inherit_others(States& to, const States& from);
+  void release_others(States& state);
   void reset();
   void score_positions(const Batch& batch, std::vector<States>& states, int first, int last, int from, int to,
                        std::vector<std::vector<float>>& results);
