@@ -67,6 +67,8 @@ def test_each_byte_of_a_source_brings_all_bytes(tmp_path, max_ngram, always):
     if not always:
         assert found.entries["<0x95>",][0] == "<0xBA>"  # the most frequent one first
         assert not found.candidates([["b"]]) & {*BYTES}
+    write(tmp_path / "map", table, knobs._replace(min_frequency=100))  # no pair is so frequent
+    assert VocabularyMap.load(tmp_path / "map").candidates([["<0xF0>"]]) >= {*BYTES}
 
 
 def test_blocks_of_the_table_do_not_change_the_map(tmp_path, monkeypatch):

@@ -176,11 +176,15 @@ def with_bytes(unigrams: Entries, pieces: list[str], always_on: NDArray[Any]) ->
     if not numbers.keys() >= {*BYTES}:
         return unigrams
     found = [numbers[piece] for piece in BYTES]
-    targets = dict(zip(unigrams.ngrams.tolist(), np.split(unigrams.targets, unigrams.offsets[1:-1]), strict=True))
+    starts, ends = unigrams.offsets[:-1], unigrams.offsets[1:]
+    own_of = (unigrams.targets[start:end] for start, end in zip(starts, ends, strict=True))
+    targets = dict(zip(unigrams.ngrams.tolist(), own_of, strict=True))
     for byte in found:
         own = targets.get(byte, np.empty(0, np.uint16)).tolist()
         brought = [*own, *(other for other in found if other not in own and not always_on[other])]
         targets |= {byte: np.array(brought, np.uint16)} if brought else {}
+    if not targets:
+        return unigrams
     ngrams = sorted(targets)
     ordered = [targets[ngram] for ngram in ngrams]
     offsets = np.concatenate([[0], np.cumsum([*map(len, ordered)])])

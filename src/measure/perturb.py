@@ -20,7 +20,7 @@ from random import Random
 from common.command_line import positive, there
 from common.errors import command
 from common.files import atomic_path
-from findings.metrics import WITHOUT_SPACES
+from findings.altered_text import NO_SPACES, doubled, title, without_final
 from formats import records
 
 CLEAN, JOINED, WORDS, SUITE = "clean", "joined", "words", "suite"
@@ -28,8 +28,6 @@ SUITE_FILE = Path(__file__).with_name("suite.tsv")  # CC0: language, kind, text,
 TYPOS = 0.1  # share of the words
 TOGETHER = 3  # sentences of a line of JOINED
 DRAWN = 200  # words of WORDS
-NO_SPACES = {*WITHOUT_SPACES, "ja", "zh"}
-FINAL = ".!?…。！？"
 
 HOSTS = ("example.org", "www.example.com", "docs.example.net", "shop.example.org")
 PATHS = ("", "a", "help/start", "2024/report.pdf", "search?q=dog", "a?b=1&c=2", "page#top")
@@ -64,11 +62,6 @@ def _inserted(kind: str, make: Callable[[Random], str]) -> Change:
     return change
 
 
-def title(text: str) -> str:
-    """Every word with a capital: str.title makes Don'T of don't."""
-    return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
-
-
 def typos(text: str, drawn: Random) -> str:
     """Two letters swapped, one dropped, or one doubled, in a tenth of the words."""
     return " ".join(typo(word, drawn) if drawn.random() < TYPOS else word for word in text.split(" "))
@@ -84,15 +77,6 @@ def typo(word: str, drawn: Random) -> str:
     if kind == "dropped":
         return before + one + after
     return before + (other + one if kind == "swapped" and one != other else one + one + other) + after
-
-
-def without_final(text: str) -> str:
-    return text.rstrip(FINAL).rstrip()
-
-
-def doubled(text: str) -> str:
-    """The final punctuation twice."""
-    return text + text[-1] if text.endswith(tuple(FINAL)) else text
 
 
 def url(drawn: Random) -> str:

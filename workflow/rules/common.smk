@@ -66,6 +66,11 @@ def as_json(settings):
     return json.dumps(settings.document)
 
 
+def augmentation(settings):
+    """The option of train.sample, if the mixture has an augmentation."""
+    return f"--augmentation {shlex.quote(as_json(settings))}" if settings else ""
+
+
 def growing(**resources):
     """Megabytes, minutes: numbers or functions of the wildcards. A job that was killed asks for twice as much."""
 

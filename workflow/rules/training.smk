@@ -4,11 +4,6 @@ from study.systems import composition
 from study.resources import training_resources
 
 
-def augmentation(settings):
-    """The option of train.sample, if the mixture has an augmentation."""
-    return f"--augmentation {shlex.quote(as_json(settings))}" if settings else ""
-
-
 rule sample:
     """An epoch: a random sample of the corpora of a mixture, in proportion to their weights."""
     input:
