@@ -300,7 +300,7 @@ SUBJECTS = {
     "engine_recurrent": Subject(table=recurrent_table),
     "marian": Subject(marian_picture),
     "stream": Subject(stream_picture),
-    "whole_models": Subject(whole_models_report.draw, whole_models_report.table),
+    "whole_models": Subject(whole_models_report.ratios_picture, whole_models_report.ratios_table),
 }
 
 

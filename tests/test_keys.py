@@ -42,6 +42,7 @@ STUDY = {
     "student_training": TRAINING,
     "vocabulary_map": {"grid": {}},
     "metrics": {"comet": "/there/checkpoints/model.ckpt"},
+    "robustness": {"types": ["int8"]},
 }  # fmt: skip
 PLANNED = {  # another value of each key that the schema suggests none for
     "study": "other", "source": "fr", "target": "fr", "mirror": "/elsewhere",
@@ -57,6 +58,7 @@ PLANNED = {  # another value of each key that the schema suggests none for
     "vocabulary_map.system": "trained",
     "decoding.compute_types": ["float32", "int8"], "decoding.engines": [], "decoding.beam_sizes": [1, 2],
     "decoding.cores": [1], "decoding.cpu": "EPYC",
+    "robustness.systems": ["small"], "robustness.types": ["float32"], "robustness.beam_sizes": [4],
     "speed.systems": ["small"], "speed.untrained": ["wngt2020-base"], "search.system": "trained",
     "prices.machine": "m7i.large",
     "metrics.comet": "/elsewhere/model.ckpt", "metrics.comet_score": "/elsewhere/comet-score",

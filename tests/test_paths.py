@@ -22,6 +22,7 @@ OTHERS = {  # of single commands: what they write, and what need not be there
     ("report/pages.py", "--studies"), ("report/study_page.py", "--front-page"),
     ("report/study_page.py", "--benchmarks"),
     ("distill/teacher.py", "--stand-ins"),  # of some teachers
+    ("papers/fastseq2021/whole_models.py", "--folder"),
 }  # fmt: skip
 
 

@@ -101,4 +101,6 @@ def test_numbers_and_commands_are_of_one_run():
 
 def test_what_was_timed_on_another_text_than_a_papers_summaries_has_no_verdict():
     made = reproduction.read(ROOT)["fastseq2021"]
-    assert {row["verdict"] for row in made if row["test_set"] == "CNN/DailyMail"} == {"not comparable", "not run here"}
+    of_summaries = [row for row in made if row["test_set"] == "CNN/DailyMail"]
+    # a ratio counts: both sides of it had the same text
+    assert {row["verdict"] for row in of_summaries if row["unit"] != "×"} == {"not comparable", "not run here"}

@@ -31,7 +31,10 @@ def given():
 def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
     """A corpus is sampled on the way to it."""
     study = tmp_path / "study.yaml"
-    corpora, vocabulary = {"grammar_english": {"sample": 120}, "test2": None}, {"of": "distilled", "pieces": 150}
+    corpora, vocabulary = (
+        {"grammar_english": {"sample": 120}, "test2": None},
+        {"of": "distilled", "pieces": 150, "byte_fallback": False},
+    )
     text = {"extends": str(TINY), "study": "given", "corpora": corpora, "vocabulary": vocabulary, "teachers": given()}
     text |= {"cleaning_shards": 1, "distillation": {"shards": 1}}
     study.write_text(json.dumps(text))

@@ -99,7 +99,8 @@ def test_a_training_is_defined_by_the_bytes_that_it_reads(tmp_path):
 
 def test_an_open_precision_is_chosen_when_a_training_begins(tmp_path, monkeypatch):
     wide = VALUES | {"units": 512}
-    common = {"epochs": None, "decay": "constant", "average_last": 2, "averages": [1], "device": "cpu"}
+    common = {"epochs": None, "decay": "constant", "average_last": 2, "averages": [1], "device": "cpu",
+              "moving_average": None}  # fmt: skip
 
     def start(values=wide, asked=None, **changes):
         training = entry(steps=10) | common | {"precision": asked} | changes

@@ -13,13 +13,13 @@ namespace {
 constexpr float kTiny = 1e-9f;  // replaces the maximum of a row of zeros
 
 // Multiplies a row of floats by a factor and rounds. NaN becomes the largest integer, so that every instruction set
-// stores the same. fixed: the scale is not the row's own, and values beyond the range of the integers are clipped.
-template <bool fixed, class Integer>
+// stores the same. clipped: the scale is not the row's own, or the row may hold what the range does not: -infinity.
+template <bool clipped, class Integer>
 NMT_INLINE void rounded_row(const float* row, int units, float factor, float least, float most, int shift,
                             Integer* to) {
   for (int i = 0; i < units; i += kLanes) {
     Floats values = min(load(row + i) * all(factor), all(most));
-    if constexpr (fixed) values = max(values, all(least));
+    if constexpr (clipped) values = max(values, all(least));
     store_rounded(to + i, values, shift);
   }
 }
@@ -34,13 +34,13 @@ NMT_INLINE void quantised(const float* row, int units, Type type, bool is_signed
   most = most < kTiny ? kTiny : most;
   *scale = fixed > 0 ? fixed : most / limit;
   const float factor = fixed > 0 ? 1 / fixed : limit / most;
-  const auto round = [&](auto is_fixed) NMT_LAMBDA {
+  const auto round = [&](auto clipped) NMT_LAMBDA {
     if (type == Type::int16)
-      rounded_row<is_fixed>(row, units, factor, least, limit, shift, (int16_t*)to);
+      rounded_row<clipped>(row, units, factor, least, limit, shift, (int16_t*)to);
     else
-      rounded_row<is_fixed>(row, units, factor, least, limit, shift, (uint8_t*)to);
+      rounded_row<clipped>(row, units, factor, least, limit, shift, (uint8_t*)to);
   };
-  fixed > 0 ? round(std::true_type()) : round(std::false_type());
+  fixed > 0 || !is_signed ? round(std::true_type()) : round(std::false_type());
 }
 
 void quantise(const float* rows, int count, int units, int stride, Type type, const Quantized& to,

@@ -8,9 +8,6 @@ import itertools
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-import transformers
-
 from common.files import write_json
 from formats import loading
 
@@ -67,6 +64,9 @@ def make(shape: Shape, tokenizer: Path, folder: Path) -> Path:
     """The folder of Hugging Face: weights as transformers draws them, and the pieces of a SentencePiece model."""
     if (made := folder / "huggingface").exists():
         return made
+    import torch  # inside: they are no dependencies
+    import transformers
+
     torch.manual_seed(1)
     fields, files = _vocabulary(shape, tokenizer)
     config = transformers.AutoConfig.for_model(shape.kind, **shape.config | fields, forced_eos_token_id=None)

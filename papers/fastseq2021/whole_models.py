@@ -25,10 +25,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-import transformers
-from ctranslate2.converters import TransformersConverter
-
 from common import machine
 from common.command_line import positive, there
 from common.errors import UserError, command
@@ -63,7 +59,7 @@ class Forced:
         def decoded(sentences: Batch) -> Batch:
             outputs = translate([self.vocabulary.numbers(sentence) for sentence in sentences])
             found.update(zip(map(tuple, sentences), outputs, strict=True))
-            return [self.vocabulary.text(output) for output in outputs]
+            return [self.vocabulary.pieces(self.vocabulary.text(output)) for output in outputs]
 
         pipeline = Pipeline(self.tokenizer, decoded, overlap=overlap, batch_sentences=batch, longest_input=self.longest)
         start = time.perf_counter()
@@ -75,6 +71,9 @@ class Forced:
 
 
 def in_transformers(forced: Forced, folder: Path, cores: int) -> Translate:
+    import torch  # inside: they are no dependencies
+    import transformers
+
     torch.set_num_threads(cores)
     model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
     shape, size, pad = forced.shape, len(forced.begin), model.config.pad_token_id
@@ -178,6 +177,8 @@ def measure(name: str, args: argparse.Namespace, before: dict[str, Any]) -> dict
         export = [sys.executable, "-m", "export.model", source, "--output", folder / "native", "--types", *TYPES]
         subprocess.run([*export, *(["--languages", *LANGUAGES] if shape.kind == "m2m_100" else [])], check=True)
     if shape.peer and not (folder / "ctranslate2").exists():
+        from ctranslate2.converters import TransformersConverter  # inside: it needs transformers
+
         TransformersConverter(str(source)).convert(str(folder / "ctranslate2"))
     forced = Forced(shape, folder / "native/native-float32")
     lines = lines_of(args.text, shape, forced)

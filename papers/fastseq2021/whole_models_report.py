@@ -41,7 +41,7 @@ def work(entry: Result) -> str:
     return f"{source}, {entry['output']} out; beam {entry['beam']}{blocked}; {cores}"
 
 
-def table(result: Result) -> str:
+def ratios_table(result: Result) -> str:
     parts = []
     for name, entry in result["models"].items():
         rounds = len(entry["seconds"][entry["baseline"]])
@@ -67,7 +67,7 @@ def cells(entry: Result) -> list[dict[str, str]]:
 
 
 @figure.styled
-def draw(result: Result) -> Figure:
+def ratios_picture(result: Result) -> Figure:
     """For each model how many times faster than transformers it is: the native engine's last two ways, and its peer."""
     names = [name for name in result["models"] if name in TITLES]
     picture = Figure(figsize=(7, 0.75 * len(names) + 1), layout="constrained")
