@@ -127,7 +127,7 @@ def check(root, package, folder):
             for count in range(1, len(rows) + 1):
                 assert (product(kind, tensors, rows[:count], scales[:count]) == exact[:count]).all()
         kernels.quantise(exact, kind.split()[-1])
-    fuzz(root, folder, range(1000))
+    fuzz(root, folder, range(600))
 
 
 @pytest.mark.slow
