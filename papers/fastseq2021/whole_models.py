@@ -59,7 +59,7 @@ class Forced:
         def decoded(sentences: Batch) -> Batch:
             outputs = translate([self.vocabulary.numbers(sentence) for sentence in sentences])
             found.update(zip(map(tuple, sentences), outputs, strict=True))
-            return [self.vocabulary.pieces(self.vocabulary.text(output)) for output in outputs]
+            return [self.vocabulary.pieces(self.vocabulary.without_hidden(output)) for output in outputs]
 
         pipeline = Pipeline(self.tokenizer, decoded, overlap=overlap, batch_sentences=batch, longest_input=self.longest)
         start = time.perf_counter()

@@ -335,7 +335,7 @@ class Vocabulary:
     def pieces(self, numbers: Sequence[int]) -> list[str]:
         return [self.target[number] for number in numbers]
 
-    def text(self, numbers: list[int]) -> list[int]:
+    def without_hidden(self, numbers: list[int]) -> list[int]:
         """The numbers of a translation without pieces that are no text."""
         hidden = self._hidden_numbers
         return [number for number in numbers if number not in hidden] if hidden else numbers

@@ -139,7 +139,7 @@ class Native(Engine):
             found = [best.pieces for best, *_ in worker.translate(sources, self._options, prefixes)]
         if prefixes:
             found = [pieces[len(prefix) :] for pieces, prefix in zip(found, prefixes, strict=True)]
-        return [*map(self._vocabulary.text, found)]
+        return [*map(self._vocabulary.without_hidden, found)]
 
     def _framed(self, batch: Batch) -> tuple[list[list[int]], list[list[int]] | None]:
         """Sources in numbers, and what their translations begin with, if anything.
