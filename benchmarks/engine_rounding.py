@@ -2,7 +2,7 @@
 
 Three bounds of rounding: the engine's own, under which the sums of two vpmaddubsw fit into 16 bits; that of one, which
 would need an addition of 32 bits more on CPUs without VNNI; and none, which only VNNI multiplies exactly. Beside them
-are int8 and int16 as the engine computes them, with rounded inputs. Nothing is timed, so other programs may run
+are int8, int16 and int4 as the engine computes them, with rounded inputs. Nothing is timed, so other programs may run
 meanwhile.
 """
 
@@ -39,7 +39,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 ENGINE, PAIRS, FREE = BOUNDS = ("engine", "pairs", "none")
 ALONE = ("attention", "feed-forward", EMBEDDINGS)
 # Parts and bounds, and the engine's own types; the first is the reference.
-TYPES = ("float32", "int8", "int16")
+TYPES = ("float32", "int8", "int16", "int4")
 WAYS = [*((kind, None) for kind in TYPES), *(("all", bound) for bound in BOUNDS), *((part, ENGINE) for part in ALONE)]
 SAMPLES = 1000
 
