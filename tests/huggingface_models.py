@@ -7,7 +7,7 @@ import numpy as np
 import sentencepiece
 from marian_weights import vocabulary
 
-from common.files import write_json
+from common.files import read_json, write_json
 from formats import safetensors
 
 UNITS, INNER, HEADS, PLACES = 32, 48, 4, 64
@@ -262,4 +262,12 @@ def write(folder: Path, kind: str, **config: object) -> Model:
         write_json(folder / "vocab.json", fairseq)
         listed = {"mbart": ["en_XX", "de_DE", "fr_XX"], "m2m_100": ["__fr__", "__de__", "__en__"]}.get(kind, [])
         write_json(folder / "special_tokens_map.json", {"additional_special_tokens": listed})
+    return model
+
+
+def marked(folder: Path) -> Model:
+    """A folder of MarianMT, in which a piece becomes the mark >>deu<<. Returns its model."""
+    model = write(folder, "marian")
+    names = read_json(folder / "vocab.json").items()
+    write_json(folder / "vocab.json", {(">>deu<<" if number == 50 else name): number for name, number in names})
     return model

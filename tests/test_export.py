@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import ctranslate2
+import huggingface_models
 import models
 import pytest
 import sentencepiece
@@ -25,8 +26,10 @@ from common.files import read_json, sha256, write_json
 from decode.pipeline import MAXIMUM_INPUT
 from decode.translator import Translator
 from export import submission
+from export.model import export
 from export.model_folder import make
 from export.package import package
+from export.toolkits.found import Options
 from findings import best_model
 from formats import measurement
 from formats.model_folder import Description
@@ -179,6 +182,19 @@ def test_a_model_that_only_the_native_engine_has_is_packaged_and_translates(syst
     lines = models.sentences(5)
     outputs = [[*Translator(path).translate(lines)] for path in (copy, folder)]
     assert outputs[0] == outputs[1] and any(outputs[0])
+
+
+def test_a_packaged_model_takes_marks_of_languages(tmp_path):
+    pytest.importorskip("native")
+    huggingface_models.marked(tmp_path / "opus-mt-en-gem")
+    export(tmp_path / "opus-mt-en-gem", tmp_path / "gem", ["int8"], Options())
+    own = [replaced(record, system="gem", engine="native") for record in RECORDS if record.system.name == "deep"]
+    copy = unpacked(tmp_path, tmp_path / "gem/native-int8", "gem-int8", own)
+    lines = [f"{mark}{line}" for line in models.sentences(5) for mark in ("", ">>deu<< ")]
+    outputs = [[*Translator(path).translate(lines)] for path in (copy, tmp_path / "gem/native-int8")]
+    assert outputs[0] == outputs[1] and outputs[0][::2] != outputs[0][1::2]
+    with pytest.raises(UserError, match="begins with >>fra<<"):
+        [*Translator(copy).translate([f">>fra<< {lines[0]}"])]
 
 
 def test_equal_models_give_equal_archives(model, tmp_path):

@@ -9,6 +9,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import huggingface_models
 import models
 import native
 import pytest
@@ -18,6 +19,8 @@ from common.files import read_json, sha256, write_json
 from decode.translator import Translator
 from export import image, submission, translate_command
 from export.image import Layer
+from export.model import export
+from export.toolkits.found import Options
 
 BUILDAH = pytest.mark.skipif(not shutil.which("buildah"), reason="buildah is not installed, which builds images")
 
@@ -168,6 +171,27 @@ def test_the_program_leaves_out_pieces_that_are_no_text(submitted, tmp_path):
     )
     assert done.stdout.decode().splitlines() == [*Translator(folder, checksums=False).translate(lines)]
     assert [*Translator(native.folders() / "int8").translate(lines)] != done.stdout.decode().splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["marian", "m2m_100"])
+def test_the_program_takes_marks_of_languages(submitted, tmp_path, kind):
+    """With a SentencePiece model for each side, whose vocabulary has the marks, and with languages as prefixes."""
+    if kind == "marian":
+        huggingface_models.marked(tmp_path / "model")
+    else:
+        huggingface_models.write(tmp_path / "model", kind)
+    export(tmp_path / "model", tmp_path / "out", ["int8"], Options(languages=huggingface_models.LANGUAGES.get(kind)))
+    folder = tmp_path / "out/native-int8"
+    marks = [">>deu<<", ">>deu<< "] if kind == "marian" else [">>fr<< ", ">>de<<>>fr<<", ">>en<< >>de<< "]
+    lines = [f"{mark}{line}" for line in models.sentences(20, seed=6) for mark in ("", *marks, " ", "<2fr> ")]
+    lines += [*marks, f"{marks[0]}{'a ' * 3000}"]
+    command = [submitted / "translate", folder, "CPU-ST", "throughput"]
+    done = translated(command, "".join(f"{line}\n" for line in lines).encode())
+    assert done.stdout.decode().splitlines() == [*Translator(folder).translate(lines)]
+    assert len({*done.stdout.splitlines()}) > 2
+    refused = translated(command, b"a\n>>xx<< a\n")
+    assert refused.returncode == 1 and b"begins with >>xx<<, a language that the model does not have" in refused.stderr
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import pytest
 import sentencepiece
-from huggingface_models import CONFIGS, LANGUAGES, MARIAN, PAD, write
+from huggingface_models import CONFIGS, LANGUAGES, MARIAN, marked, write
 from marian_weights import vocabulary
 from models import cut, sentences
 
@@ -53,8 +53,10 @@ def test_a_line_may_say_its_languages(tmp_path):
     export(tmp_path / "model", tmp_path / "out", ["float32"], Options(languages=("en", "de")))
     folder = tmp_path / "out/native-float32"
     translate, line = Translator(folder).translate, LINES[0]
-    english, french, both, other = translate([line, f">>fr<< {line}", f">>de<< >>fr<< {line}", f">>xx<< {line}"])
-    assert [english] == [*translate([f">>en<<>>de<< {line}"])] and len({english, french, both, other}) == 4
+    english, french, both = translate([line, f">>fr<< {line}", f">>de<< >>fr<< {line}"])
+    assert [english] == [*translate([f">>en<<>>de<< {line}"])] and len({english, french, both}) == 3
+    with pytest.raises(UserError, match="begins with >>xx<<, a language that the model does not have; it has 3"):
+        [*translate([f">>fr<< >>xx<< {line}"])]
     model.begin = [92]
     vocabulary = native_model.Vocabulary.read(folder)
     source = vocabulary.numbers(SharedSentencePiece(folder).encode(line))[1:-1]
@@ -127,13 +129,34 @@ def test_shards_and_half_precision(folder, tmp_path):
         find(folder, Options())
 
 
-def test_a_language_begins_a_source(folder, tmp_path):
-    numbers = {**read_json(folder / "vocab.json"), "<pad>": PAD}
-    piece = next(piece for piece, number in numbers.items() if number == 50)
-    write_json(folder / "vocab.json", {(">>deu<<" if name == piece else name): n for name, n in numbers.items()})
-    export(folder, tmp_path / "out", ["float32"], Options())
-    encode = Tokenizer(tmp_path / "out/native-float32").encode
+def test_a_mark_of_a_language_begins_a_source(tmp_path):
+    """As in OPUS-MT's models of several targets."""
+    model = marked(tmp_path / "opus-mt-en-gem")
+    export(tmp_path / "opus-mt-en-gem", tmp_path / "out", ["float32"], Options())
+    made = tmp_path / "out/native-float32"
+    encode, translate, vocabulary = (
+        Tokenizer(made).encode,
+        Translator(made).translate,
+        native_model.Vocabulary.read(made),
+    )
     assert encode(f">>deu<< {LINES[0]}") == [">>deu<<", *encode(LINES[0])]
+    german = [*translate(f">>deu<< {line}" for line in LINES)]
+    sources = [vocabulary.unframed([">>deu<<", *encode(line)]) for line in LINES]
+    assert german == [Tokenizer(made).decode(vocabulary.pieces(model.translate(source))) for source in sources]
+    assert german != [*translate(LINES)]
+    with pytest.raises(UserError, match="begins with >>fra<<, a language that the model does not have; it has 1, like"):
+        [*translate([LINES[0], f">>fra<< {LINES[0]}"])]
+    assert encode("> >fra<< a") and encode(">>two words<< a") and encode("<2fr> a")  # text
+
+
+def test_marks_are_text_for_a_model_of_one_pair(folder, tmp_path):
+    export(folder, tmp_path / "out", ["float32"], Options())
+    assert Tokenizer(tmp_path / "out/native-float32").encode(f">>deu<< {LINES[0]}")[0] != ">>deu<<"
+
+
+def renamed(numbers):
+    """The vocabulary of another model, as large."""
+    return {name if name in ("</s>", "<unk>", "<pad>") else f"foreign{name}": at for name, at in numbers.items()}
 
 
 @pytest.mark.parametrize(
@@ -145,6 +168,8 @@ def test_a_language_begins_a_source(folder, tmp_path):
         ("source.spm", lambda path: path.unlink(), "no tokenizer in it; MarianMT has"),
         ("vocab.json", lambda path: write_json(path, {"</s>": 0, "<unk>": 1}), "have 91 rows for 2 pieces"),
         ("vocab.json", lambda path: write_json(path, {"</s>": 0, "<unk>": 2}), "its numbers have gaps"),
+        ("vocab.json", lambda path: write_json(path, renamed(read_json(path))), "only 0 of the 88 pieces of sou"),
+        ("target.spm", lambda path: path.write_bytes(b"x" * 99), "target.spm is no SentencePiece model, or damaged"),
         ("config.json", lambda path: write_json(path, MARIAN | {"model_type": "umt5"}), "is a model of type umt5; of"),
         ("config.json", lambda path: write_json(path, MARIAN | {"model_type": "t5"}), "lacks d_kv, d_ff, num_layers, "),
         ("config.json", lambda path: write_json(path, MARIAN | {"activation_function": "tanh"}), "has no tanh, only"),

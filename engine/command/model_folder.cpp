@@ -17,13 +17,28 @@ std::string contents(const std::string& path) {
   return text.str();
 }
 
+bool exists(const std::string& path) { return std::ifstream(path).good(); }
+
+void load(sentencepiece::SentencePieceProcessor& tokenizer, const std::string& path) {
+  if (!tokenizer.Load(path).ok()) throw Error(path + ": missing, or not a SentencePiece model");
+}
+
+// What is written like a mark of a language at the start of a text: >>de<<, or <2de> in MADLAD-400; empty if nothing.
+std::string_view mark_of(std::string_view text) {
+  const bool angles = text.substr(0, 2) == ">>";
+  if (!angles && text.substr(0, 2) != "<2") return {};
+  const std::string_view close = angles ? "<<" : ">";
+  const size_t end = text.find(close, 3);  // a code has a character at least
+  if (end == text.npos || text.find(' ') < end) return {};
+  return text.substr(0, end + close.size());
+}
+
 }  // namespace
 
 ModelFolder::ModelFolder(const std::string& folder) {
   read_description(folder + "/model.json");
   read_vocabulary(folder + "/vocabulary.json");
-  const std::string tokenizer = folder + "/sentencepiece.model";
-  if (!tokenizer_.Load(tokenizer).ok()) throw Error(tokenizer + ": missing, or not a SentencePiece model");
+  read_tokenizers(folder);
   const std::string weights = folder + "/weights.safetensors", map = folder + "/map.safetensors";
   nmt_model* opened = nullptr;
   char error[1000];
@@ -31,9 +46,19 @@ ModelFolder::ModelFolder(const std::string& folder) {
   model_.reset(opened);
 }
 
+// One SentencePiece model for both sides, or one for each; other tokenizers are decode.translate's only.
+void ModelFolder::read_tokenizers(const std::string& folder) {
+  const std::string source = folder + "/source.sentencepiece.model", target = folder + "/target.sentencepiece.model";
+  const std::string shared = folder + "/sentencepiece.model";
+  const bool sides = exists(source) || exists(target);
+  load(source_tokenizer_, sides ? source : shared);
+  load(target_tokenizer_, sides ? target : shared);
+}
+
 void ModelFolder::read_description(const std::string& path) {
   const std::string text = contents(path);
   std::string engine;
+  size_t marks = 0;
   Json json(text, path + ":");
   json.object([&](const std::string& key) {
     if (key == "engine")
@@ -42,6 +67,13 @@ void ModelFolder::read_description(const std::string& path) {
       mapped_ = json.bare() == "true";
     else if (key == "max_decoding_length")
       longest_ = (int32_t)json.number();
+    else if (key == "languages")
+      json.object([&](const std::string& code) {
+        const std::string mark = code[0] == '<' ? code : ">>" + code + "<<", piece = json.string();
+        if (marks++ < 3) some_marks_ += (some_marks_.empty() ? "" : ", ") + mark;
+        replaces_prefixes_ |= mark != piece;
+        languages_[mark] = piece;
+      });
     else
       json.skip();
   });
@@ -87,14 +119,24 @@ int32_t ModelFolder::target_number(const std::string& piece, const std::string& 
 }
 
 size_t ModelFolder::longest_input() const {
-  const size_t frame = prefix_.size() + suffix_.size(), positions = (size_t)nmt_positions(model_.get());
+  const size_t before = std::max<size_t>(prefix_.size(), replaces_prefixes_);
+  const size_t frame = before + suffix_.size(), positions = (size_t)nmt_positions(model_.get());
   return std::min(kMaximumInput, positions - std::min(frame, positions));
 }
 
-std::vector<std::string> ModelFolder::pieces(const std::string& line) const {
-  std::vector<std::string> pieces;
-  const auto status = tokenizer_.Encode(line, &pieces);
+bool ModelFolder::is_mark(std::string_view text) const { return languages_.count(std::string(text)) > 0; }
+
+std::vector<std::string> ModelFolder::pieces(std::string_view line) const {
+  std::vector<std::string> pieces, rest;
+  for (std::string_view mark; pieces.size() < 2 && is_mark(mark = mark_of(line)); pieces.emplace_back(mark))
+    line.remove_prefix(mark.size() + (line.substr(mark.size(), 1) == " "));
+  if (const std::string other(languages_.empty() ? "" : mark_of(line)); !other.empty())
+    if (other.substr(0, 2) == some_marks_.substr(0, 2))
+      throw Error("a line begins with " + other + ", a language that the model does not have; it has " +
+                  std::to_string(languages_.size()) + ", like " + some_marks_);
+  const auto status = source_tokenizer_.Encode(line, &rest);
   if (!status.ok()) throw Error("SentencePiece: " + status.ToString());
+  pieces.insert(pieces.end(), rest.begin(), rest.end());
   return pieces;
 }
 
@@ -103,12 +145,21 @@ int32_t ModelFolder::number(const std::string& piece) const {
   return found == source_.end() ? unknown_ : found->second;
 }
 
-std::vector<int32_t> ModelFolder::numbers(const std::vector<std::string>& pieces) const {
-  std::vector<int32_t> numbers;
-  numbers.reserve(prefix_.size() + pieces.size() + suffix_.size());
-  for (const auto* part : {&prefix_, &pieces, &suffix_})
-    for (const std::string& piece : *part) numbers.push_back(number(piece));
-  return numbers;
+Source ModelFolder::source(const std::vector<std::string>& pieces) const {
+  Source source;
+  source.beginning = target_prefix_;
+  source.numbers.reserve(prefix_.size() + pieces.size() + suffix_.size());
+  size_t marks = 0;
+  while (replaces_prefixes_ && marks < std::min<size_t>(pieces.size(), 2) && is_mark(pieces[marks])) ++marks;
+  if (marks) source.beginning = {target_number(languages_.at(pieces[marks - 1]), "vocabulary.json")};
+  if (marks > 1) source.numbers.push_back(number(languages_.at(pieces[0])));
+  const auto add = [&](auto from, auto to) {
+    for (; from != to; ++from) source.numbers.push_back(number(*from));
+  };
+  if (marks < 2) add(prefix_.begin(), prefix_.end());
+  add(pieces.begin() + (ptrdiff_t)marks, pieces.end());
+  add(suffix_.begin(), suffix_.end());
+  return source;
 }
 
 std::string ModelFolder::text(const int32_t* numbers, int count) const {
@@ -119,7 +170,7 @@ std::string ModelFolder::text(const int32_t* numbers, int count) const {
     if (!hidden_.count(*number)) pieces.push_back(target_[(size_t)*number]);
   }
   std::string text;
-  const auto status = tokenizer_.Decode(pieces, &text);
+  const auto status = target_tokenizer_.Decode(pieces, &text);
   if (!status.ok()) throw Error("SentencePiece: " + status.ToString());
   return text;
 }

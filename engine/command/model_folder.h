@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -16,18 +17,22 @@
 
 namespace nmt {
 
+// A sentence in numbers, with the model's prefix and suffix, and what its translation begins with, which is no text.
+struct Source {
+  std::vector<int32_t> numbers, beginning;
+};
+
 class ModelFolder {
  public:
   // Throws Error for a missing or damaged file, and for a folder of another engine.
   explicit ModelFolder(const std::string& folder);
 
-  // Tokenizes a line of any length.
-  std::vector<std::string> pieces(const std::string& line) const;
-  // The ids of a source sentence, with the model's prefix and suffix.
-  std::vector<int32_t> numbers(const std::vector<std::string>& pieces) const;
-  // The pieces that each translation begins with, which are no part of its text.
-  const std::vector<int32_t>& target_prefix() const { return target_prefix_; }
-  // Detokenizes a translation without its prefix, and leaves out pieces that are no text.
+  // Tokenizes a line of any length. Marks of languages at its start, such as >>de<<, are pieces of their own.
+  // Throws Error for one of a language that the model does not have.
+  std::vector<std::string> pieces(std::string_view line) const;
+  // A sentence for the engine. Languages replace the model's prefixes.
+  Source source(const std::vector<std::string>& pieces) const;
+  // Detokenizes a translation without its beginning, and leaves out pieces that are no text.
   std::string text(const int32_t* numbers, int count) const;
 
   nmt_model* model() const { return model_.get(); }
@@ -40,7 +45,9 @@ class ModelFolder {
     void operator()(nmt_model* model) const { nmt_close(model); }
   };
   int32_t number(const std::string& piece) const;
+  bool is_mark(std::string_view text) const;
   void read_description(const std::string& path);
+  void read_tokenizers(const std::string& folder);
   void read_vocabulary(const std::string& path);
   int32_t target_number(const std::string& piece, const std::string& path) const;
 
@@ -52,7 +59,10 @@ class ModelFolder {
   std::vector<int32_t> target_prefix_;
   std::unordered_set<int32_t> hidden_;
   int32_t unknown_ = 0;
-  sentencepiece::SentencePieceProcessor tokenizer_;
+  std::unordered_map<std::string, std::string> languages_;  // by mark: the piece that the model has for it
+  std::string some_marks_;                                  // for messages
+  bool replaces_prefixes_ = false;                          // whether languages are no pieces of the text
+  sentencepiece::SentencePieceProcessor source_tokenizer_, target_tokenizer_;
   std::unique_ptr<nmt_model, Close> model_;
 };
 

@@ -52,18 +52,19 @@ std::vector<std::string> Translator::pieces(const std::string& line) {
 }
 
 std::string Translator::translate(const std::vector<std::string>& lines) {
-  std::vector<std::vector<int32_t>> sources;
+  std::vector<Source> sources;
   std::vector<size_t> order;  // sentences with pieces; the others stay empty
   for (const std::string& line : lines) {
     const std::vector<std::string> sentence = pieces(line);
     if (!sentence.empty()) order.push_back(sources.size());
-    sources.push_back(model_.numbers(sentence));
+    sources.push_back(model_.source(sentence));
   }
   std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return sources[a].size() > sources[b].size(); });
+                   [&](size_t a, size_t b) { return sources[a].numbers.size() > sources[b].numbers.size(); });
   std::vector<std::string> outputs(lines.size());
   for (size_t start = 0; start < order.size();) {
-    const size_t most = std::max<size_t>(kBatchTokens / sources[order[start]].size(), 1);  // the longest comes first
+    const size_t most =
+        std::max<size_t>(kBatchTokens / sources[order[start]].numbers.size(), 1);  // the longest comes first
     const size_t end = std::min(start + most, order.size());
     decode({order.begin() + (ptrdiff_t)start, order.begin() + (ptrdiff_t)end}, sources, outputs);
     start = end;
@@ -73,15 +74,16 @@ std::string Translator::translate(const std::vector<std::string>& lines) {
   return text;
 }
 
-void Translator::decode(const std::vector<size_t>& places, const std::vector<std::vector<int32_t>>& sources,
+void Translator::decode(const std::vector<size_t>& places, const std::vector<Source>& sources,
                         std::vector<std::string>& outputs) {
-  const std::vector<int32_t>& forced = model_.target_prefix();
-  const std::vector<int32_t> prefix_lengths(places.size(), (int32_t)forced.size());
-  std::vector<int32_t> lengths, all, prefixes;
+  std::vector<int32_t> lengths, all, prefix_lengths, prefixes;
+  const auto append = [](const std::vector<int32_t>& numbers, std::vector<int32_t>& sizes, std::vector<int32_t>& to) {
+    sizes.push_back((int32_t)numbers.size());
+    to.insert(to.end(), numbers.begin(), numbers.end());
+  };
   for (size_t place : places) {
-    lengths.push_back((int32_t)sources[place].size());
-    all.insert(all.end(), sources[place].begin(), sources[place].end());
-    prefixes.insert(prefixes.end(), forced.begin(), forced.end());
+    append(sources[place].numbers, lengths, all);
+    append(sources[place].beginning, prefix_lengths, prefixes);
   }
   const nmt_batch batch = {(int32_t)places.size(), lengths.data(), all.data(), prefix_lengths.data(), prefixes.data()};
   nmt_options options = {};
@@ -96,8 +98,8 @@ void Translator::decode(const std::vector<size_t>& places, const std::vector<std
   const int32_t* pieces = results.pieces;
   for (size_t s = 0; s < places.size(); ++s) {
     size_t replaced = 0;
-    const int32_t count = results.lengths[s] - (int32_t)forced.size();
-    outputs[places[s]] = encoded(sentence(decoded(model_.text(pieces + forced.size(), count), replaced)));
+    const int32_t forced = prefix_lengths[s], count = results.lengths[s] - forced;
+    outputs[places[s]] = encoded(sentence(decoded(model_.text(pieces + forced, count), replaced)));
     pieces += results.lengths[s];
   }
 }

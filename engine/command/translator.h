@@ -29,8 +29,7 @@ class Translator {
     void operator()(nmt_worker* worker) const { nmt_close_worker(worker); }
   };
   std::vector<std::string> pieces(const std::string& line);
-  void decode(const std::vector<size_t>& places, const std::vector<std::vector<int32_t>>& sources,
-              std::vector<std::string>& outputs);
+  void decode(const std::vector<size_t>& places, const std::vector<Source>& sources, std::vector<std::string>& outputs);
 
   const ModelFolder& model_;
   Counts& counts_;

@@ -15,7 +15,7 @@ from common.errors import UserError, command
 from decode.engines.native import Native
 from export import model_folder
 from export.toolkits import ctranslate2, huggingface, marian, opennmt_tf
-from export.toolkits.found import Found, Options
+from export.toolkits.found import Found, Options, check_tokenizer
 from formats import native_model, tokenizers
 from formats.marian_binary import content
 from formats.model_folder import Description, Making
@@ -30,6 +30,7 @@ def find(source: Path, options: Options) -> Found:
     for toolkit in TOOLKITS:
         if toolkit.recognised(source):
             found: Found = toolkit.read(source, options)
+            check_tokenizer(source, found)
             return found
     raise UserError(f"{source}: no model that this can read; docs/models.md lists the files of each toolkit")
 
@@ -53,7 +54,7 @@ def described(source: Path, found: Found) -> str:
 
 def write(found: Found, kinds: Sequence[str], system: str, output: Path) -> list[Path]:
     """Write a model folder of each type. Returns them. Raises UserError for files that do not belong together."""
-    folders = []
+    folders, vocabulary = [], found.model.vocabulary
     with tempfile.TemporaryDirectory() as scratch:
         candidates = None
         if found.vocabulary_map:
@@ -72,7 +73,7 @@ def write(found: Found, kinds: Sequence[str], system: str, output: Path) -> list
                 source=found.languages[0],
                 target=found.languages[1],
                 max_decoding_length=found.longest,
-                languages=found.model.vocabulary.languages or None,
+                languages=vocabulary.languages or tokenizers.languages(vocabulary.source) or None,
                 shape=found.shape,
                 parameters=found.parameters,
                 quantization=kind,

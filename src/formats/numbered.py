@@ -4,7 +4,7 @@ from typing import Any
 
 from formats.native_model import Vocabulary
 from formats.sentence import sentence
-from formats.tokenizers import Processors, Tokenizer
+from formats.tokenizers import MARKS, Processors, Tokenizer
 
 ABSENT = -1  # a piece that SentencePiece lacks
 
@@ -13,7 +13,7 @@ class Numbered:
     """Splits a line into the numbers of its pieces, without prefix and suffix, and joins numbers to a line.
 
     The numbers of SentencePiece are looked up in tables. Pieces are text in between where they say more: unknown ones,
-    the piece of a language at the start, pieces of the model that SentencePiece lacks, and other tokenizers.
+    marks of languages at the start, pieces of the model that SentencePiece lacks, and other tokenizers.
     """
 
     def __init__(self, tokenizer: Tokenizer, processors: Processors | None, vocabulary: Vocabulary):
@@ -28,7 +28,7 @@ class Numbered:
             self._ids = [id if target.id_to_piece(id) == piece else ABSENT for id, piece in pairs]
 
     def encode(self, line: str) -> list[int]:
-        if self._encode and not line.startswith(">>") and self._unknown not in (ids := self._encode(line)):
+        if self._encode and not line.startswith(MARKS) and self._unknown not in (ids := self._encode(line)):
             numbers = self._numbers
             return [numbers[id] for id in ids]
         return self._vocabulary.unframed(self._tokenizer.encode(line))

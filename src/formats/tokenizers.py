@@ -2,12 +2,12 @@
 
 The files in the folder decide: one SentencePiece model for both sides, one for each side, the codes of BPE over the
 words of the Moses tokenizer, or a tokenizer of Hugging Face. A model without any translates lines of pieces with spaces
-between them. A line for a multilingual model may begin with languages: ``>>deu_Latn<<`` the target, or two the source
-and the target.
+between them. A line for a model of several languages may begin with marks of them: ``>>deu_Latn<<`` the target, or two
+the source and the target.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Protocol, TextIO
@@ -34,8 +34,8 @@ FILES: Mapping[str, str] = {
     MERGES: "merges of byte-level BPE",
 }
 PLAIN = "spaces"  # the field `tokenizer` of model.json where no file splits text
-LANGUAGE = re.compile(r">>\S+?<< ?")  # at the start of a source: the piece by which OPUS-MT's models know the target
-
+MARK = re.compile(r">>([^ ]+?)<<|<2([^ ]+?)>")  # of a language, at the start of a line; the second form is MADLAD-400's
+MARKS = (">>", "<2")  # what they begin with
 
 Processors = tuple[SentencePieceProcessor, SentencePieceProcessor]  # of source and target
 
@@ -54,7 +54,7 @@ class FolderTokenizer(Tokenizer, Protocol):
 
 
 class SentencePieces:
-    """The SentencePiece models of both sides; a source may begin with the piece of a language if they are two."""
+    """The SentencePiece models of both sides."""
 
     def __init__(self, folder: Path):
         source, target = (pieces(folder / name) for name in SIDES)
@@ -62,9 +62,8 @@ class SentencePieces:
         self.processors: Processors | None = self._sides
 
     def encode(self, line: str) -> list[str]:
-        match = LANGUAGE.match(line)
-        text = line[match.end() :] if match else line
-        return [*([match[0].rstrip()] if match else []), *self._sides[0].encode(text, out_type=str)]
+        found: list[str] = self._sides[0].encode(line, out_type=str)
+        return found
 
     def decode(self, pieces: list[str]) -> str:
         text: str = self._sides[1].decode(pieces)
@@ -155,19 +154,31 @@ def mark(code: str) -> str:
     return code if code.startswith("<") else f">>{code}<<"
 
 
+def languages(pieces: Iterable[str]) -> dict[str, str]:
+    """The pieces of a vocabulary that are marks of languages, by code: those of OPUS-MT's models of several targets."""
+    return {match[1]: piece for piece in pieces if (match := MARK.fullmatch(piece)) and match[1]}
+
+
 class Multilingual:
-    """Text that may begin with languages; codes: those of the model. Others are text."""
+    """Text that may begin with marks of languages, whose codes are those of the model."""
 
-    processors: Processors | None = None
-
-    def __init__(self, tokenizer: Tokenizer, codes: Collection[str]):
-        self._tokenizer, self.decode = tokenizer, tokenizer.decode
+    def __init__(self, tokenizer: FolderTokenizer, codes: Collection[str]):
+        self._tokenizer, self._codes, self.decode = tokenizer, codes, tokenizer.decode
+        self.processors = tokenizer.processors  # of a line without marks
         any_of = f"(?:{'|'.join(re.escape(mark(code)) for code in codes)})"
         self._marks = re.compile(rf"({any_of}) ?({any_of})? ?")
+        self._form = tuple({mark(code)[:2] for code in codes})
 
     def encode(self, line: str) -> list[str]:
+        """Raises UserError for a mark of a language that the model does not have."""
         match = self._marks.match(line)
         text = line[match.end() :] if match else line
+        if text.startswith(self._form) and (other := MARK.match(text)):
+            some = ", ".join(map(mark, [*self._codes][:3]))
+            raise UserError(
+                f"a line begins with {other[0]}, a language that the model does not have; it has {len(self._codes)},"
+                f" like {some}"
+            )
         return [*filter(None, match.groups() if match else ()), *self._tokenizer.encode(text)]
 
 

@@ -4,14 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sentencepiece import SentencePieceProcessor
+
 from common.errors import UserError
 from export.float_model import FloatModel
 from formats import tokenizers
+from formats.marian_binary import content
 from formats.shape import Transformer
 
 Sides = tuple[str | None, str | None]  # source and target language, where they are known
 SHARED_NAMES = ("sentencepiece.model", "spm.model", "sentencepiece.bpe.model", "spiece.model")
 SIDE_NAMES = (("source.spm", "target.spm"), ("source.model", "target.model"), tokenizers.SIDES)
+FOREIGN = (
+    0.5  # share of pieces that a tokenizer and the vocabulary have in common, below which they are not one model's
+)
 CODE_NAMES = ("bpe.model", "bpe.codes", "bpecodes", "codes")
 
 
@@ -97,3 +103,40 @@ def is_codes(path: Path) -> bool:
     with open(path, "rb") as file:
         start = file.read(512)
     return start.startswith(b"#version") or (path.name in CODE_NAMES and b"\0" not in start)
+
+
+def check_tokenizer(source: Path, found: Found) -> None:
+    """Raises UserError for a tokenizer that is damaged, or whose pieces are mostly not those of the model.
+
+    Either side may have more pieces: vocabularies of both languages, and those without rare pieces. Only
+    SentencePiece models are compared; BPE codes are read, and other tokenizers brought the vocabulary. source: for
+    messages.
+    """
+    for name, path in found.tokenizer.items():
+        if name == tokenizers.CODES:
+            tokenizers.merges(path)
+        if name not in (tokenizers.SHARED, *tokenizers.SIDES):
+            continue
+        vocabulary = found.model.vocabulary
+        known, own = (
+            {*(vocabulary.target if name == tokenizers.SIDES[1] else vocabulary.source)},
+            _text_pieces(source, path),
+        )
+        common = len(own & known)
+        if common < FOREIGN * min(len(own), len(known)):
+            raise UserError(
+                f"{source}: only {common:,} of the {len(own):,} pieces of {path.name} are among the {len(known):,} of"
+                " the model; it is another model's, give the right one with --tokenizer"
+            )
+
+
+def _text_pieces(source: Path, path: Path) -> set[str]:
+    """The pieces of a SentencePiece model that are text."""
+    try:
+        model = SentencePieceProcessor(model_proto=content(path))
+    except (RuntimeError, OSError) as error:
+        raise UserError(f"{source}: {path.name} is no SentencePiece model, or damaged; get it again") from error
+    numbers = range(model.get_piece_size())
+    return {
+        model.id_to_piece(number) for number in numbers if not (model.is_control(number) or model.is_unknown(number))
+    }
