@@ -86,7 +86,7 @@ class Model:
                 scores[PAD] = -np.inf
             return scores
         if self.config.get("tie_word_embeddings", True):
-            return self.embeddings @ state * UNITS**-0.5
+            return self.embeddings @ state * (1 if self.kind == "mt5" else UNITS**-0.5)
         return self.weights("lm_head.weight", self.config["vocab_size"], UNITS) @ state
 
     def bias(self) -> np.ndarray:

@@ -38,6 +38,7 @@ MODELS = {
     "feed-forward units not of 16": ("bart", {"encoder_ffn_dim": 41, "decoder_ffn_dim": 50}),
     "embeddings as they are": ("mbart", {"scale_embedding": False}),
     "layers of a side": ("bart", {"encoder_layers": 1, "decoder_layers": 3}),
+    "tied, but not scaled": ("mt5", {"tie_word_embeddings": True}),  # as transformers 5 saves mT5
     "relu, gated": ("mt5", {"feed_forward_proj": "gated-relu"}),
     "silu, gated": ("t5", {"feed_forward_proj": "gated-silu"}),
     "gelu": ("t5", {"feed_forward_proj": "gelu"}),

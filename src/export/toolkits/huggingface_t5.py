@@ -85,10 +85,11 @@ def _embeddings(weights: Weights, config: dict[str, Any]) -> dict[str, tuple[str
     for name in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"):
         weights.skip(name)
     shared = weights.take("shared.weight")
-    tied = config.get("scale_decoder_outputs", config.get("tie_word_embeddings") is not False)
+    # mT5's are not, though transformers 5 says in the configurations that it writes that they are tied.
+    scaled = config["model_type"] != "mt5" and config.get("tie_word_embeddings") is not False
     name = "lm_head.weight"
     output = weights.take(name) if name in weights else shared
-    if tied:
+    if config.get("scale_decoder_outputs", scaled):
         name, output = f"{name}, scaled", output * np.float32(config["d_model"] ** -0.5)
     return {"source": ("shared.weight", shared), "target": ("shared.weight", shared), "output": (name, output)}
 
