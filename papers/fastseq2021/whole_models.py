@@ -108,7 +108,8 @@ def in_native(forced: Forced, folder: Path, cores: int, without: frozenset[str] 
 def in_ctranslate2(forced: Forced, folder: Path, cores: int, kind: str) -> Translate:
     model = loading.translator(folder, compute_type=kind, intra_threads=cores)
     shape, pieces = forced.shape, read_json(folder / "shared_vocabulary.json")
-    length = {"min_decoding_length": shape.output, "max_decoding_length": shape.output, "max_input_length": 0}
+    pieces_out = shape.output + len(forced.begin)  # it counts what translations begin with
+    length = {"min_decoding_length": pieces_out, "max_decoding_length": pieces_out, "max_input_length": 0}
     search = {"beam_size": shape.beam, "no_repeat_ngram_size": shape.ngram, "max_batch_size": 0, **length}
     numbers = {piece: number for number, piece in enumerate(pieces)}
 
