@@ -14,6 +14,7 @@ from export.toolkits.found import Options
 from formats.loading import pieces
 
 engine = pytest.importorskip("nmt_frontier_engine.ctranslate2", reason="the native engine is not installed here")
+request = pytest.importorskip("nmt_frontier_engine.ctranslate2.request")
 PROCESSOR = pieces(folders()["float32"] / "sentencepiece.model")
 SOURCES = [*PROCESSOR.encode(sentences(60), out_type=str), [], ["▁", "no piece", "▁"]]
 PREFIXES = [[None, [], SOURCES[0][:1], SOURCES[1][:3]][number % 4] for number in range(len(SOURCES))]
@@ -115,12 +116,12 @@ def test_it_opens_the_engines_folders_and_converts_others(folder, both, tmp_path
     assert converted.model_is_loaded and converted.translate_batch(SOURCES[:1])[0].hypotheses == eight[0].hypotheses
 
 
-@pytest.mark.parametrize("name", sorted(engine.UNSUPPORTED))
+@pytest.mark.parametrize("name", sorted(request.UNSUPPORTED))
 def test_what_the_engine_lacks_is_named(both, folder, name):
-    call = (lambda **given: engine.Translator(str(folder), **given)) if name in engine.OF_OPENING else (
+    call = (lambda **given: engine.Translator(str(folder), **given)) if name in request.OF_OPENING else (
         lambda **given: both[1].translate_batch(SOURCES, **given)
     )  # fmt: skip
-    call(**{name: engine.UNSUPPORTED[name]})
+    call(**{name: request.UNSUPPORTED[name]})
     with pytest.raises(NotImplementedError, match=f"{name}="):
         call(**{name: 3})
 
