@@ -149,6 +149,19 @@ def test_a_mark_of_a_language_begins_a_source(tmp_path):
     assert encode("> >fra<< a") and encode(">>two words<< a") and encode("<2fr> a")  # text
 
 
+def test_options_search_as_the_model_does(folder, tmp_path, capsys):
+    said = read_json(folder / "generation_config.json")
+    asked = {"num_beams": 4, "no_repeat_ngram_size": 3, "length_penalty": 2.0, "min_length": 5, "early_stopping": True}
+    write_json(folder / "generation_config.json", said | asked)
+    export(folder, tmp_path / "out", ["float32"], Options())
+    options, told = "--beam-size 4 --blocked-ngram 3", capsys.readouterr().out
+    assert f"search       {options}, as the model's own" in told
+    assert "its own search has min_length 5, length_penalty 2.0, for which decode.translate has no option" in told
+    made = tmp_path / "out/native-float32"
+    assert read_json(made / "model.json")["made_by"]["search"] == options
+    assert f"decode.translate --model . {options}\n" in (made / "README.md").read_text()
+
+
 def test_marks_are_text_for_a_model_of_one_pair(folder, tmp_path):
     export(folder, tmp_path / "out", ["float32"], Options())
     assert Tokenizer(tmp_path / "out/native-float32").encode(f">>deu<< {LINES[0]}")[0] != ">>deu<<"

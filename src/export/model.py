@@ -47,6 +47,11 @@ def described(source: Path, found: Found) -> str:
         "pieces": pieces,
         "parameters": f"{found.parameters:,}{', integers' if found.model.integers else ''}",
         "tokenizer": ", ".join(path.name for path in found.tokenizer.values()) or "none: lines are pieces",
+        **(
+            {"search": f"{found.search}, as the model's own; decode.translate is greedy without"}
+            if found.search
+            else {}
+        ),
     }
     return "\n".join([f"{source}: {found.toolkit}", *(f"  {name:<13}{value}" for name, value in rows.items()),
                       *(f"  {note}" for note in found.notes)])  # fmt: skip
@@ -79,7 +84,7 @@ def write(found: Found, kinds: Sequence[str], system: str, output: Path) -> list
                 quantization=kind,
                 vocabulary_map=candidates is not None,
                 tokenizer=None if found.tokenizer else tokenizers.PLAIN,
-                made_by=Making(imported=found.toolkit),
+                made_by=Making(imported=found.toolkit, search=found.search or None),
             )
             model_folder.make(description, files, tokenizer, candidates, output / files.name)
             folders.append(output / files.name)

@@ -23,7 +23,7 @@ README = """# {source}-{target} translation model "{system}" ({quantization})
 {role_sentence} Shape {shape}, {parameters:,} parameters, weights in {quantization}, for the engine {engine}.
 {origin}
 
-    echo "A sentence." | python -m decode.translate --model .
+    echo "A sentence." | python -m decode.translate --model .{search}
 
 | file | what |
 |---|---|
@@ -65,6 +65,8 @@ def make(
         values = {**asdict(description), "role_sentence": ROLES[str(description.role)], "rows": rows}
         values |= {side: values[side] or "unknown" for side in ("source", "target")}
         values["origin"] = f"Made by the study `{description.study}` of nmt-frontier."
+        own_search = description.made_by and description.made_by.search
+        values["search"] = f" {own_search}" if own_search else ""
         if description.made_by and (found := description.made_by.imported):
             values["origin"] = f"Imported from {found} by `python -m export.model` of nmt-frontier."
         write_text(part / model_folder.README, README.format(**values))

@@ -34,6 +34,7 @@ class Making(Struct, omit_defaults=True):
     steps: int | None = None  # of the training
     marian: str | None = None  # its version
     imported: str | None = None  # toolkit and file of a model that was made elsewhere (export.model)
+    search: str | None = None  # options of decode.translate with which its toolkit searches
     input_scales: Calibration | None = None
 
 

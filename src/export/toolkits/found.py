@@ -44,7 +44,7 @@ class Found:
 
     toolkit: with the file or folder, for people. tokenizer: files by their names in formats.tokenizers, none if lines
     are pieces. vocabulary_map: writes the lines of a map in CTranslate2's format to a file. longest: pieces at which
-    its toolkit cuts off a translation, if it says so.
+    its toolkit cuts off a translation, if it says so. search: the options of decode.translate with which it searches.
     """
 
     toolkit: str
@@ -55,6 +55,7 @@ class Found:
     languages: Sides = (None, None)
     vocabulary_map: Callable[[Path], None] | None = None
     longest: int | None = None
+    search: str = ""
     notes: list[str] = field(default_factory=list)
 
 

@@ -27,6 +27,7 @@ from export.toolkits.huggingface_folder import (
     longest,
     output_bias,
     read_config,
+    search,
     sides,
 )  # fmt: skip
 from formats import native_model
@@ -85,6 +86,7 @@ def read(source: Path, options: Options) -> Found:
         tokenizer=tokenizer,
         languages=options.languages or sides(source),
         longest=longest(said, len(pieces.target_prefix)),
+        **search(said),
     )
 
 

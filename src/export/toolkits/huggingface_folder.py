@@ -12,7 +12,7 @@ from common.errors import UserError
 from common.files import read_json
 from export.float_model import Norm, Product
 from export.toolkits.found import Sides
-from formats import safetensors
+from formats import safetensors, switches
 
 CONFIG, WEIGHTS, INDEX, PICKLE = "config.json", "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 ABOUT_TOKENIZER = "tokenizer_config.json"
@@ -158,6 +158,20 @@ def longest(said: dict[str, Any], prefix: int) -> int | None:
     others = 1 + prefix + (said.get("forced_eos_token_id") is not None)
     found = said.get("max_length")
     return found - others if isinstance(found, int) and found > others else None
+
+
+def search(said: dict[str, Any]) -> dict[str, Any]:
+    """Fields of Found: the options of decode.translate that search as the model does, and a note of what they lack."""
+    options, beams = [], said.get("num_beams") or 1
+    if beams > 1:
+        options.append(f"--beam-size {beams}")
+    if size := said.get("no_repeat_ngram_size"):
+        options.append(f"{switches.option('blocked_ngram')} {size}")
+    usual = {"min_length": 0, "min_new_tokens": 0, "repetition_penalty": 1.0, "do_sample": False}
+    usual |= {"length_penalty": 1.0} if beams > 1 else {}
+    left = [f"{name} {said[name]}" for name, value in usual.items() if said.get(name) not in (None, value)]
+    lacks = [f"its own search has {', '.join(left)}, for which decode.translate has no option"] if left else []
+    return {"search": " ".join(options), "notes": lacks}
 
 
 def about_tokenizer(folder: Path) -> dict[str, Any]:

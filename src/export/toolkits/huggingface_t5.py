@@ -13,7 +13,15 @@ from common.errors import UserError
 from export.float_model import UNSCALED, FloatModel, LayerWeights, Norm, Product, check_widths
 from export.toolkits import huggingface_pieces
 from export.toolkits.found import Found, Options
-from export.toolkits.huggingface_folder import Weights, activation, generation, longest, output_bias, read_config
+from export.toolkits.huggingface_folder import (
+    Weights,
+    activation,
+    generation,
+    longest,
+    output_bias,
+    read_config,
+    search,
+)  # fmt: skip
 from formats import native_model
 from formats.shape import Transformer
 
@@ -41,6 +49,7 @@ def read(source: Path, options: Options) -> Found:
         tokenizer=found.tokenizer,
         languages=options.languages or (None, None),
         longest=longest(said, len(pieces.target_prefix)),
+        **search(said),
     )
 
 
