@@ -62,6 +62,40 @@ def test_speed_needs_systems_that_another_engine_than_the_toolkit_has(tmp_path):
     ]
 
 
+GIVEN = {"shape": None, "training": None, "ctranslate2": "/there"}
+
+
+@pytest.mark.parametrize(
+    ("distillation", "second", "message"),
+    [
+        ({}, {}, None),
+        ({}, {"shape": {"decoder": "ssru"}}, None),  # shapes may differ
+        ({"engine": "ctranslate2"}, {},
+         ".ensemble: CTranslate2 decodes with one model: distillation: {engine: native}; or take rescoring"),
+        ({"device": "cuda"}, {},
+         ".ensemble: CTranslate2 decodes with one model, but native does not run on cuda; or take rescoring"),
+        ({}, GIVEN,  # of an architecture that is not known yet
+         ".ensemble: CTranslate2 decodes with one model: distillation: {engine: native}; or take rescoring"),
+        ({"engine": "native"}, GIVEN, None),
+        ({"engine": "native"}, GIVEN | {"tokenization": {"sentencepiece": "x.model"}},
+         ".ensemble: token_by_token needs teachers of one vocabulary, but second has another tokenization or prefix "
+         "than teacher; take rescoring"),
+    ],
+)  # fmt: skip
+def test_teachers_that_cannot_translate_together(tmp_path, distillation, second, message):
+    study = edited("mixtures.distilled.ensemble", "token_by_token")
+    study["distillation"] |= distillation
+    shape = study["teachers"]["teacher"]["shape"] | (second.get("shape") or {})
+    study["teachers"]["second"] = (
+        study["teachers"]["teacher"] | second | ({} if "ctranslate2" in second else {"shape": shape})
+    )
+    path = saved(tmp_path, study)
+    if message:
+        assert refused(path) == f"{path}: mixtures.distilled{message}"
+    else:
+        config.load(path)
+
+
 @pytest.mark.parametrize(
     ("edit", "message"),
     [

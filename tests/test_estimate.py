@@ -18,10 +18,11 @@ from common.files import read_json
 from study import config, rates
 from study.configuration import typed
 from study.estimate import estimate, makespan, wall_seconds
-from study.rates import Rates
+from study.jobs import jobs
+from study.rates import Rates, shipped
 from study.resources import LONGEST, TOKENS, distillation_resources, operations, trained_tokens, training_resources
 from study.systems import systems
-from study.workload import Work
+from study.workload import Stage, Work
 from train.settings import Phase
 
 SEVERAL_TEACHERS = config.load(Path(__file__).parent / "studies/several-teachers.yaml")
@@ -72,6 +73,30 @@ def test_seeds_are_trained_and_not_timed():
 def test_every_teacher_translates():
     one = edited(lambda study: study["teachers"].pop("narrow"))
     assert core_minutes(SEVERAL_TEACHERS, "distillation") > 1.2 * core_minutes(one, "distillation")
+
+
+def test_an_ensemble_takes_as_long_as_its_teachers_and_is_not_rescored():
+    def change(study, ensemble):
+        study["distillation"].update(engine="native", compute_type="int8", n_best=8)
+        for mixture in study["mixtures"].values():
+            mixture.update(teacher=None, ensemble="rescoring" if mixture["targets"] == "original" else ensemble)
+
+    together, rescored = (
+        Work(typed(edited(lambda study, way=way: change(study, way))), RATES) for way in ("token_by_token", "rescoring")
+    )
+    assert together.translators("captions") == ["token-ensemble"] and not together.rescores
+    assert rescored.translators("captions") == ["wide", "narrow"] and rescored.rescores
+    seconds = [
+        work.translation_seconds(name, 1000) for work in (together, rescored) for name in work.translators("captions")
+    ]
+    assert seconds[0] == pytest.approx(sum(seconds[1:])) and seconds[0] > 0
+    assert (
+        together.disk()[Stage.TRANSLATION] == rescored.disk()[Stage.TRANSLATION] / 2 > together.disk()[Stage.RESCORING]
+    )
+    translating = next(
+        group for group in jobs(together, shipped().text) if group.name == "translate_shard token-ensemble captions"
+    )
+    assert {"train wide", "train narrow"} <= {*translating.after}
 
 
 def test_what_nobody_learns_from_is_not_translated():

@@ -32,7 +32,7 @@ STUDY = {
         for name, role in {"pairs": "train", "text": "monolingual", "watched": "dev", "seen": "test"}.items()
     },
     "teachers": {"trained": {"shape": "wngt2020-4-3", "training": TRAINING}, "given": {"ctranslate2": "/there"}},
-    "distillation": {"n_best": 2},
+    "distillation": {"n_best": 2, "engine": "native"},
     "decoding": {"cores": [0, 1]},
     "mixtures": {
         "distilled": {"drop_worst": 5, "augmentation": {"both_sides": {"email": 0.1}}},
@@ -50,7 +50,7 @@ PLANNED = {  # another value of each key that the schema suggests none for
     "mixtures.distilled.weights": {"pairs": 2}, "mixtures.distilled.augmentation.both_sides": {"url": 0.1},
     "students.small.shape": "wngt2020-base", "students.small.mixtures": ["original"], "students.small.seeds": [1, 2],
     "students.small.training": {"steps": 3}, "students.small.start_from": "trained",
-    "distillation.compute_type": "float16", "vocabulary.character_coverage": 0.99, "vocabulary.of": "original",
+    "distillation.compute_type": "int16", "vocabulary.character_coverage": 0.99, "vocabulary.of": "original",
     "vocabulary.symbols": ["<url>"],
     "vocabulary.normalization": "identity",
     **{f"vocabulary_map.grid.{knob}": [3] for knob in Knobs._fields if knob != "counted"},

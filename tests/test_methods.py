@@ -85,6 +85,14 @@ def test_nothing_absent_is_mentioned(path):
     assert ("As an ensemble" in text) == (ensemble and len(study["teachers"]) > 1)
 
 
+def test_teachers_translate_together_or_rescore():
+    study = config.load(ROOT / "tests/studies/tiny-ensemble.yaml")
+    together, rescored = "their probabilities were averaged at every step.", "all of them scored the whole translations"
+    assert together in (text := methods(study)) and rescored in text
+    del study["mixtures"]["distilled"]
+    assert together in (text := methods(study)) and rescored not in text
+
+
 def test_one_run_is_no_repetition(tmp_path):
     assert "decoded once on core 0." in methods(loaded(tmp_path, decoding={"runs": 1}))
     text = methods(loaded(tmp_path))

@@ -16,8 +16,10 @@ from test_distillation import asked, run
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from distill import n_best_lists
+from decode.translator import Translator
+from distill import n_best_lists, parts
 from distill import teacher as native
+from distill import translate as translate_shard
 from distill.settings import Prefix
 from distill.teacher import CTranslate2Teacher, NativeTeacher, Teacher
 from distill.tokenization import tokenizers
@@ -177,6 +179,69 @@ def test_results_are_the_same_bytes_for_any_shards_windows_and_threads(kind, tmp
     monkeypatch.setattr(native, "WINDOW", 7)
     monkeypatch.setattr(native, "NATIVE_BATCH_TOKENS", 40)
     assert written("c.tsv.zst", 2, 3) == expected
+
+
+def test_teachers_translate_together_token_by_token(tmp_path):
+    """As decode.translate does; a model with itself is that model. The lists do not depend on threads and shards."""
+    first, other = folders() / "int8", folders() / "float32"
+    bare = shutil.copytree(other, tmp_path / "bare", ignore=shutil.ignore_patterns("model.json"))  # as a study has it
+    lists = {}
+    for name, others in {"alone": [], "twice": [first], "together": [other]}.items():
+        own = [bare if each == other else each for each in others]
+        found = [*Teacher(first, sides(), 2, others=own).translate(SENTENCES[:40], 4, 4)]
+        lists[name] = [[hypothesis.text for hypothesis in hypotheses] for hypotheses in found]
+        decoded = Translator(first, beam_size=4, vocabulary_map=False, others=others).translate(SENTENCES[:40])
+        both = [(own[0].text, text) for own, text in zip(found, decoded, strict=True) if own]  # some have no end
+        assert sum(own == text for own, text in both) >= len(both) - 1 > 20
+    same = sum(a == b for a, b in zip(lists["alone"], lists["twice"], strict=True))
+    assert same >= 39 and lists["together"] != lists["alone"]
+    teacher = Teacher(first, sides(), 1, others=[other])
+    parts = [[*teacher.translate(SENTENCES[start : start + 20], 4, 4)] for start in (0, 20)]
+    assert [[hypothesis.text for hypothesis in hypotheses] for part in parts for hypotheses in part] == lists[
+        "together"
+    ]
+    assert teacher.arithmetic["compute_type"] == "int8 and float32"
+
+
+def test_teachers_that_cannot_translate_together(models, tmp_path):
+    packed = folders() / "int8"
+    other = shutil.copytree(packed, tmp_path / "other")
+    vocabulary = read_json(other / "vocabulary.json")
+    write_json(other / "vocabulary.json", vocabulary | {"source": [*vocabulary["source"][:-1], "another"]})
+    with pytest.raises(
+        UserError, match=r"other: has another \w+ in vocabulary\.json than .*int8; models of an ensemble"
+    ):
+        Teacher(packed, sides(), others=[other])
+    exact = models / "plain/float32"
+    for model, others in ((packed, [exact]), (exact, [packed])):
+        with pytest.raises(UserError, match=r"plain/float32: CTranslate2 decodes with one model; an ensemble that"):
+            Teacher(model, sides(), others=others)
+
+
+@pytest.mark.slow
+def test_an_ensemble_goes_on_where_it_was_killed(tmp_path, monkeypatch):
+    """The first part is not translated again, and other models begin anew."""
+    records.write(tmp_path / "x.tsv.zst", [(line,) for line in SENTENCES[:30]])
+    monkeypatch.setattr(parts, "RECORDS", 10)
+    output, translated = tmp_path / "out.tsv.zst", []
+    whole = Teacher.translate
+
+    def translate(self, sources, *options):
+        translated.append([*sources])
+        if len(translated) == 2:
+            raise KeyboardInterrupt
+        return whole(self, translated[-1], *options)
+
+    monkeypatch.setattr(Teacher, "translate", translate)
+    models = [str(folders() / kind) for kind in ("int8", "float32")]
+    call = ["translate", asked(2, beam_size=2, n_best=2), "--input", tmp_path / "x.tsv.zst", "--sentencepiece",
+            folders() / "int8/sentencepiece.model", "--output", output, "--model"]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", [*map(str, call), *models])
+    with pytest.raises(KeyboardInterrupt):
+        translate_shard.main()
+    translate_shard.main()
+    assert [lines[0] for lines in translated] == [SENTENCES[start] for start in (0, 10, 10, 20)]
+    assert records.count(output) == 30 and not (tmp_path / ".out.tsv.zst.parts").exists()
 
 
 def test_no_more_than_two_windows_are_read_ahead(monkeypatch):

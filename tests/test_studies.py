@@ -57,18 +57,22 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path, monkeypatch
     succeeded(warm_snakemake("explain", "--configfile", TINY_ENSEMBLE, cwd=tmp_path, timeout=1200))
     study = tmp_path / "results/test-tiny-ensemble"
     assert not (study / "decoding").exists()
-    for targets in ("best", "interpolated"):
-        counts = read_json(study / f"distilled/ensemble/{targets}/grammar.json")
-        assert counts["lines_out"] == records.count(study / f"distilled/ensemble/{targets}/grammar.tsv.zst") > 500
+    made = ("ensemble/best", "token-ensemble/interpolated")
+    for name in made:
+        counts = read_json(study / f"distilled/{name}/grammar.json")
+        assert counts["lines_out"] == records.count(study / f"distilled/{name}/grammar.tsv.zst") > 500
     assert counts["sums"]["not_first"] > 0
-    paths = (study / f"distilled/ensemble/{targets}/grammar.tsv.zst" for targets in ("best", "interpolated"))
+    paths = (study / f"distilled/{name}/grammar.tsv.zst" for name in made)
     best, interpolated = ([record[1] for record in records.read(path)] for path in paths)
     assert best != interpolated
     for teacher in ("first", "second"):
         assert read_json(study / f"n-best/{teacher}/grammar/1-of-2.json")["engine"] == "native"
     assert "ssru" in read_json(study / "systems/second/learning.json")["shape"]
-    lists = [*n_best_lists.read(study / "n-best/ensemble/grammar/1-of-2.tsv.zst")]
-    assert max(len(n_best_list.hypotheses) for n_best_list in lists) == 3  # in all, not of each teacher
+    for name in ("ensemble", "token-ensemble"):
+        lists = [*n_best_lists.read(study / f"n-best/{name}/grammar/1-of-2.tsv.zst")]
+        assert max(len(n_best_list.hypotheses) for n_best_list in lists) == 3  # in all, not of each teacher
+    together = read_json(study / "systems/deep-interpolated/learned.json")["mixture"]
+    assert (together["teachers"], together["ensemble"]) == (["first", "second"], "token_by_token")
     names = ("deep", "rnn-original")
     deep, rnn = (read_json(study / f"systems/{name}/learning.json") for name in names)
     assert deep["start_from"] == "results/test-tiny-ensemble/systems/first/averaged" and rnn["start_from"] is None
@@ -79,7 +83,7 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path, monkeypatch
     assert mixed["lines"] == counts["lines_out"] - int(counts["lines_out"] * 0.2)
     gap = read_json(study / "report/gap.json")
     beams = gap["test_sets"]["test"]["beams"]
-    names = ["first", "second", "ensemble", "deep", "deep-interpolated", "rnn-original"]
+    names = ["first", "second", "ensemble", "token-ensemble", "deep", "deep-interpolated", "rnn-original"]
     assert [row["system"] for row in beams["beam 3"]["systems"]] == names
     (pair,) = beams["beam 3"]["comparisons"]
     assert (pair["mixture"], pair["than"], pair["twins"]) == ("distilled", "interpolated", False)

@@ -148,6 +148,28 @@ def test_several_teachers_are_an_ensemble():
     assert one.teachers.ensemble == one.teachers.imitated == "teacher" and one.teachers.foreign == []
 
 
+def test_teachers_that_translate_together_are_one():
+    def change(study):
+        study["distillation"].update(engine="native")
+        study["mixtures"]["distilled"].update(teacher=None, ensemble="token_by_token")
+
+    study = plan(SEVERAL_TEACHERS, change)
+    teachers = study.teachers
+    assert teachers.ensemble == teachers.imitated == "token-ensemble" and teachers.foreign == ["token-ensemble"]
+    assert teachers.translating == ["wide", "narrow", "token-ensemble"] and "ensemble" not in teachers.imitable
+    assert teachers.of("token-ensemble") == ["wide", "narrow"] and teachers.of("wide") == ["wide"]
+    assert study.mixtures.teachers_of("deep-seed1") == ["wide", "narrow"]
+    assert study.mixtures.distilled("distilled", "captions").endswith("/distilled/token-ensemble/best/captions.tsv.zst")
+
+    def both(study):
+        change(study)
+        study["mixtures"]["interpolated"].update(teacher=None)
+
+    teachers = plan(SEVERAL_TEACHERS, both).teachers
+    assert teachers.foreign == ["token-ensemble", "ensemble"] and teachers.imitated == "token-ensemble"
+    assert teachers.translating == ["wide", "narrow", "token-ensemble"]
+
+
 def test_a_study_without_teachers_imitates_none():
     def change(study):
         study["teachers"], study["mixtures"] = {}, {"original": study["mixtures"]["original"]}

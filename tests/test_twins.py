@@ -30,6 +30,7 @@ MBR, ALL = BEST | {"targets": "mbr"}, BEST | {"targets": "all"}
 MORE = {"shares": {"pairs": 0.7, "text": 0.3}, "sentences": {"pairs": 90, "text": 1200}}
 OTHER = {"shares": {"news": 1.0}, "sentences": {"news": 91}}
 CHANGED = {"augmentation": {"url": 0.1}}
+TOGETHER = {"teachers": ["big", "small"], "ensemble": "token_by_token"}
 FEWER = {"drop_worst": 5, "sentences": {"pairs": 89}}
 
 
@@ -58,6 +59,12 @@ def learned(values):
         (BEST | FEWER, ORIGINAL, "distillation and 1 fewer sentence"),
         (BEST | FEWER, INTERPOLATED | FEWER, "best against interpolated targets and other sentences"),
         (BEST | MORE, BEST | MORE | {"shares": {"pairs": 0.5, "text": 0.5}}, "other weights"),
+        (BEST | TOGETHER, BEST, "translations by big, small token by token against big"),
+        (
+            BEST | TOGETHER | {"ensemble": "rescoring"},
+            BEST | TOGETHER,
+            "translations by big, small against big, small token by token",
+        ),
         (BEST | CHANGED, BEST, "augmentation"),
         (BEST, BEST | CHANGED, "no augmentation"),
         (BEST | CHANGED | MORE, ORIGINAL, "distillation, augmentation and 1,200 more sentences"),

@@ -2,7 +2,7 @@
 
 The commands, in the order in which a study runs them:
 
-- ``translate``: a teacher translates a shard into n-best lists
+- ``translate``: a teacher, or several token by token, translates a shard into n-best lists
 - ``rescore``: an ensemble merges the lists of all teachers, and every teacher scores every hypothesis
 - ``select``: choose one hypothesis per sentence as the target that students learn, by BLEU or by minimum Bayes risk
 - ``drop``: leave the worst pairs out of a mixture

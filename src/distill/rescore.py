@@ -1,8 +1,8 @@
 """Rescore an ensemble: merge the n-best lists of all teachers, score every hypothesis with every teacher, keep n.
 
 The score of a hypothesis is the mean over the teachers of its mean log-probability per token (forced decoding). Unlike
-the usual ensemble, which averages probabilities token by token, this one needs neither a common vocabulary nor an
-engine that supports it; CTranslate2 and OpenNMT-tf do not.
+the ensemble of distill.translate, which averages probabilities token by token, this one needs neither a common
+vocabulary nor the native engine.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A teacher: a model with its tokenization and its engine, which translates text and scores translations.
+"""A teacher: a model or an ensemble with its tokenization and engine, which translates text and scores translations.
 
 Hypotheses and scores do not depend on the batch, so neither on shards, windows or threads.
 """
@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice, tee
@@ -41,6 +41,7 @@ NOTHING: Pieces = []
 LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")  # pieces of M2M100, NLLB and mBART
 WINDOW = 1000  # sentences for each worker, sorted by length
 REMEDY = "CTranslate2 may do it, distillation: {engine: ctranslate2}"
+REMEDY_OF_ENSEMBLE = "rescoring needs neither one vocabulary nor this engine, mixtures: {NAME: {ensemble: rescoring}}"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -126,21 +127,26 @@ class CTranslate2Teacher:
 class NativeTeacher(Native):
     """The same with the native engine, in ``threads`` workers. model: a folder of export.native.
 
-    Raises UserError for a damaged file, and if the engine is not installed.
+    others: folders of further models, whose probabilities are averaged with those of the first at every step. Raises
+    UserError for a damaged file, for models of several vocabularies, and if the engine is not installed.
     """
 
-    def __init__(self, model: Path, threads: int):
-        kind = safetensors.metadata(model / native_model.NAME).get("type", "")
-        description = Description(engine=self.name, quantization=kind, vocabulary_map=False)
-        super().__init__(model, description, Search(workers=threads))
+    def __init__(self, model: Path, threads: int, others: Sequence[Path] = ()):
+        super().__init__(model, self._describe(model), Search(workers=threads, others=tuple(others)))
         self._folder, self._threads = model, threads
+        self._remedy = REMEDY_OF_ENSEMBLE if others else REMEDY
         self.arithmetic: Arithmetic = {
             "engine": self.name,
-            "compute_type": kind,
+            "compute_type": " and ".join(dict.fromkeys(self._describe(each).quantization for each in [model, *others])),
             "effective_compute_type": self.effective_compute_type,
             "library": self.isa,
             "int8_saturates": self.int8_saturates,
         }
+
+    def _describe(self, folder: Path) -> Description:
+        """By its weights: the folders of export.native have no ``model.json``."""
+        kind = safetensors.metadata(folder / native_model.NAME).get("type", "")
+        return Description(engine=self.name, quantization=kind, vocabulary_map=False)
 
     def n_best(
         self, sentences: Iterable[Pieces], beam_size: int, n_best: int, begin: Pieces = NOTHING
@@ -188,7 +194,7 @@ class NativeTeacher(Native):
                 yield worker
         except (RuntimeError, MemoryError) as error:
             reason = str(error) or "no memory left"
-            raise UserError(f"{self._folder}: {reason}; {REMEDY}") from error
+            raise UserError(f"{self._folder}: {reason}; {self._remedy}") from error
 
     def _in_order(
         self, items: Iterable[Item], pieces: Callable[[Item], Pieces], work: Callable[[list[Item]], list[Result]]
@@ -218,16 +224,17 @@ class Teacher:
     """Translates text and scores translations.
 
     tokenizers: of the source and the target side. prefix: counts in the length of a translation, as pieces that are
-    certain. The other arguments, and ``arithmetic``, are those of the engines. Raises UserError for a prefix with
-    foreign pieces, and for none where the model has several languages.
+    certain. others: models that translate with the first, token by token. The other arguments, and ``arithmetic``, are
+    those of the engines. Raises UserError for a prefix with foreign pieces, and for none where the model has several
+    languages.
     """
 
     def __init__(
         self, model: Path, tokenizers: list[Tokenizer], threads: int = 1, device: str = "cpu",
-        batch_tokens: int | None = None, prefix: Prefix | None = None,
+        batch_tokens: int | None = None, prefix: Prefix | None = None, others: Sequence[Path] = (),
     ):  # fmt: skip
         self._source, self._target = tokenizers
-        self._engine = load(model, threads, device, batch_tokens)
+        self._engine = load(model, threads, device, batch_tokens, others)
         self._before, self._begin = (prefix or Prefix()).pieces
         check_prefix(model, self._before, self._begin)
         self.arithmetic = self._engine.arithmetic
@@ -275,13 +282,19 @@ def check_prefix(model: Path, before: Pieces, begin: Pieces) -> None:
         raise UserError(f"{model}: has {some}; say in `prefix: {{source, target}}` of this teacher which ones it takes")
 
 
-def load(model: Path, threads: int, device: str, batch_tokens: int | None = None) -> CTranslate2Teacher | NativeTeacher:
+def load(
+    model: Path, threads: int, device: str, batch_tokens: int | None = None, others: Sequence[Path] = ()
+) -> CTranslate2Teacher | NativeTeacher:
     """Load a model with the engine that its weights are for. Raises UserError for a model that cannot be loaded."""
-    if not (model / NativeTeacher.weights).exists():
+    foreign = [each for each in (model, *others) if not (each / NativeTeacher.weights).exists()]
+    if foreign and others:
+        needs = "an ensemble that translates token by token needs native models"
+        raise UserError(f"{foreign[0]}: {CTranslate2.label} decodes with one model; {needs}")
+    if foreign:
         return CTranslate2Teacher(model, threads, device, batch_tokens)
     if device not in NativeTeacher.devices:
         raise UserError(f"{model}: the native engine translates on the CPU; leave out --device")
-    return NativeTeacher(model, threads)
+    return NativeTeacher(model, threads, others)
 
 
 def installed(models: list[Path], stand_ins: list[Path]) -> list[Path]:

@@ -86,4 +86,5 @@ class Learned(Struct, omit_defaults=True):
     shares: dict[str, float]  # of each corpus in the pairs
     drop_worst: int | float  # per cent
     sentences: dict[str, int]  # distinct ones that the training saw of each corpus
+    ensemble: str = "rescoring"  # how several teachers made the translations
     augmentation: dict[str, float] = {}  # share of the pairs that each rule changed on both sides

@@ -93,9 +93,14 @@ def targets(first: Learned, other: Learned) -> str:
         return "no distillation"
     if first.targets != other.targets:
         return f"{WORDS[first.targets]} against {WORDS[other.targets]} targets"
-    if first.teachers != other.teachers:
-        return f"translations by {', '.join(first.teachers)} against {', '.join(other.teachers)}"
+    if (first.teachers, first.ensemble) != (other.teachers, other.ensemble):
+        return f"translations by {_translators(first)} against {_translators(other)}"
     return ""
+
+
+def _translators(learned: Learned) -> str:
+    """The teachers of a training, and whether they translated together."""
+    return ", ".join(learned.teachers) + " token by token" * (learned.ensemble == "token_by_token")
 
 
 def augmentation(first: Learned, other: Learned) -> str:

@@ -90,6 +90,9 @@ def teacher_problems(config: Configuration) -> Iterator[str]:
     for name, teacher in config.teachers.items():
         if teacher.shape and (refused := engines.refusal(used, teacher.shape, (CTranslate2.name, Native.name))):
             yield f"teachers.{name}.shape: {refused}{remedy}"
+    for name, mixture in config.mixtures.items():
+        if mixture.ensemble == "token_by_token" and not used.ensembles:
+            yield f"mixtures.{name}.ensemble: {used.label} decodes with one model{remedy}; or take rescoring"
 
 
 def _type_problems(path: str, name: str, *used: type[engines.Engine]) -> Iterator[str]:
@@ -128,8 +131,22 @@ def _mixture_problems(path: str, mixture: Mixture, config: Configuration) -> Ite
         yield f"{path}.teacher: original targets are no teacher's"
     if original and mixture.drop_worst:
         yield f"{path}.drop_worst: original targets have no scores"
+    if mixture.ensemble == "token_by_token":
+        yield from _ensemble_problems(f"{path}.ensemble", mixture, config)
     if mixture.augmentation and (rates := sum(mixture.augmentation.both_sides.values())) > 1:
         yield f"{path}.augmentation.both_sides: changes {rates:g} times as many pairs as there are; a pair changes once"
+
+
+def _ensemble_problems(path: str, mixture: Mixture, config: Configuration) -> Iterator[str]:
+    """What keeps all teachers from translating together, token by token."""
+    if mixture.targets == "original" or mixture.teacher or len(config.teachers) < 2:
+        yield f"{path}: token_by_token is for translations by several teachers (teacher: null)"
+        return
+    (own, first), *others = config.teachers.items()
+    for name, teacher in others:
+        if (teacher.tokenization, teacher.prefix) != (first.tokenization, first.prefix):
+            differs = f"{name} has another tokenization or prefix than {own}"
+            yield f"{path}: token_by_token needs teachers of one vocabulary, but {differs}; take rescoring"
 
 
 def vocabulary_problems(config: Configuration) -> Iterator[str]:

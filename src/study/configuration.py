@@ -116,6 +116,7 @@ class Augmentation(Section):
 class Mixture(Section):
     targets: str
     teacher: str | None
+    ensemble: str
     weights: dict[str, Number] | None
     drop_worst: Number
     augmentation: Augmentation | None

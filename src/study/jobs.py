@@ -151,7 +151,7 @@ class _Planned:
         for corpus, sentences in work.sizes.items():
             lists = [f"translate_shard {teacher} {corpus}" for teacher in work.translators(corpus)]
             for name, teacher in zip(lists, work.translators(corpus), strict=True):
-                after = [f"gather_clean {corpus}", f"train {teacher}"]
+                after = [f"gather_clean {corpus}", *(f"train {each}" for each in self._study.teachers.of(teacher))]
                 seconds = work.translation_seconds(teacher, sentences)
                 yield self._group(name, Stage.TRANSLATION, seconds, shards, gpus=gpus, after=after)
             rescored = f"rescore_shard {corpus}"

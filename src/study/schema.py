@@ -22,6 +22,7 @@ SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in 
 
 NEWER: Document = {"metrics": None, "robustness": None}
 NEWER_OF_CORPORA: Document = {"invalid_share": 0.05, "encoding": None}
+NEWER_OF_MIXTURES: Document = {"ensemble": "rescoring"}
 
 RESULTS = Path("results")
 RESERVED = "reference"  # results/reference is in git
@@ -142,7 +143,8 @@ def config_hash(config: Document) -> str:
     again.
     """
     counted = _without(config, NEWER) | {
-        "corpora": {name: _without(corpus, NEWER_OF_CORPORA) for name, corpus in config["corpora"].items()}
+        "corpora": {name: _without(corpus, NEWER_OF_CORPORA) for name, corpus in config["corpora"].items()},
+        "mixtures": {name: _without(mixture, NEWER_OF_MIXTURES) for name, mixture in config["mixtures"].items()},
     }
     text = json.dumps(_exact(counted), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]

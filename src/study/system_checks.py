@@ -6,7 +6,7 @@ from formats.shape import Transformer, registry, shape
 from study.configuration import Configuration, Student, Teacher
 from study.expansion import BATCHES, LENGTHS
 from study.schema import suggestion
-from study.systems import ENSEMBLE, ORIGINS, is_folder, systems, untrained
+from study.systems import ENSEMBLES, ORIGINS, is_folder, systems, untrained
 from train.settings import Phase, Training
 
 
@@ -19,7 +19,7 @@ def problems(config: Configuration) -> Iterator[str]:
         yield from _shape_problems(f"students.{name}", student)
     yield from _training_problems("student_training", config.student_training)
     names = [system.name for system in (*systems(config), *untrained(config))]  # names of folders
-    names += [ENSEMBLE] * (len(config.teachers) > 1)
+    names += [*ENSEMBLES.values()] * (len(config.teachers) > 1)
     yield from (f"students: two systems have the name {name}" for name in sorted(set(names)) if names.count(name) > 1)
 
 

@@ -14,14 +14,17 @@ from train.settings import Role, Training
 
 TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
 ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
-ENSEMBLE = "ensemble"  # all teachers together
+ENSEMBLE = "ensemble"  # all teachers together: each translates, all score
+TOKEN_ENSEMBLE = "token-ensemble"  # all teachers together, which average their probabilities at every step
+ENSEMBLES = {"rescoring": ENSEMBLE, "token_by_token": TOKEN_ENSEMBLE}  # by the key of a mixture
 ORIGINS = ("shape", "checkpoint", "ctranslate2", "converted")  # a teacher has one of them; shape: it is trained here
 
 
 def mixture(config: Configuration, name: str) -> Mixture:
     """The entry of a mixture, with a default for ORIGINAL."""
-    original = Mixture(targets="original", teacher=None, weights=None, drop_worst=0, augmentation=None)
-    return config.mixtures.get(name, original)
+    return config.mixtures.get(name) or Mixture(
+        targets="original", teacher=None, ensemble="rescoring", weights=None, drop_worst=0, augmentation=None
+    )
 
 
 def weights(config: Configuration, name: str) -> dict[str, Number]:
@@ -41,12 +44,22 @@ def learned_from(config: Configuration, name: str) -> list[str]:
     return [entry.teacher] if entry.teacher else list(config.teachers)
 
 
+def translated_by(config: Configuration, name: str) -> str | None:
+    """The teacher whose translations a mixture is made of, or the name of all together; None for original text."""
+    entry = mixture(config, name)
+    if entry.targets == "original" or not config.teachers:
+        return None
+    return entry.teacher or (ENSEMBLES[entry.ensemble] if len(config.teachers) > 1 else next(iter(config.teachers)))
+
+
 def composition(config: Configuration, name: str) -> Document:
     """A mixture's teachers, each corpus's share of the pairs (0 to 1), and the per cent that are dropped."""
     entry, weighted = mixture(config, name), weights(config, name)
+    together = {"ensemble": "token_by_token"} if translated_by(config, name) == TOKEN_ENSEMBLE else {}
     return {
         "targets": entry.targets,
         "teachers": learned_from(config, name),
+        **together,
         "shares": {corpus: round(w / sum(weighted.values()), 6) for corpus, w in sorted(weighted.items())},
         "drop_worst": entry.drop_worst,
         **({"augmentation": entry.augmentation.both_sides} if entry.augmentation else {}),

@@ -6,6 +6,7 @@ runs of the demo on two cores. GPUs were not measured: their speed is assumed.
 
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 
 from decode.engines.native import Native
 from findings.comparison import compared
@@ -14,7 +15,7 @@ from study.configuration import Configuration
 from study.plan import Study
 from study.rates import WIDTH, Rates
 from study.resources import TOKENS, operations, read_size, size, trained_tokens
-from study.systems import ENSEMBLE, System, Trained
+from study.systems import ENSEMBLE, TOKEN_ENSEMBLE, System, Trained
 from train import precision
 from train.schedule import kept_checkpoints
 
@@ -96,7 +97,9 @@ class Work:
         return float(shape(system.shape or {}).parameters(self._entries) or 0)
 
     def teacher_parameters(self, name: str) -> float:
-        """Parameters of a teacher, trained here or not; 0 if they are unknown."""
+        """Parameters of a teacher, trained here or not, or of all that translate together; 0 if they are unknown."""
+        if name == TOKEN_ENSEMBLE:
+            return sum(map(self.teacher_parameters, self.study.systems.teachers))
         system = self.study.systems.get(name)
         if system and system.shape:
             return self.parameters(system)
@@ -136,9 +139,10 @@ class Work:
         return set().union(*self.selected.values())
 
     def translators(self, corpus: str) -> list[str]:
-        """The teachers that translate a corpus."""
+        """The teachers that translate a corpus; all of them together are one, if they translate token by token."""
         imitated = {teacher for teacher, _ in self.selected.get(corpus, ())}
-        return [name for name in self.study.systems.teachers if {name, ENSEMBLE} & imitated]
+        rescored = self.study.systems.teachers if ENSEMBLE in imitated else ()
+        return [name for name in self.study.teachers.translating if name in {*imitated, *rescored}]
 
     def rescored(self, corpus: str) -> bool:
         """Whether a mixture has a corpus's translations by the ensemble."""
@@ -224,7 +228,7 @@ class Work:
             Stage.CLEANING: cleaned,
             Stage.GATHERING: cleaned,
             Stage.TEACHERS: teachers,
-            Stage.TRANSLATION: n_best_lists * len(self.study.systems.teachers),
+            Stage.TRANSLATION: n_best_lists * len({*chain.from_iterable(map(self.translators, self.selected))}),
             Stage.RESCORING: n_best_lists * self.rescores,
             Stage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
             Stage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.trained})),

@@ -105,7 +105,7 @@ def unless(problem, files):
 wildcard_constraints:
     corpus=one_of(study.config.corpora),
     system=one_of(dict.fromkeys([*study.systems, *study.teachers.imported])),
-    teacher=one_of(study.systems.teachers),
+    teacher=one_of(study.teachers.translating),
     imitated=one_of(study.teachers.imitable),
     mixture=one_of(study.mixtures.names),
     scatteritem=r"\d+-of-\d+",

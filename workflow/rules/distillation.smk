@@ -1,5 +1,5 @@
-# Distillation: the teachers translate the source side of all corpora in shards, an ensemble rescores, and one
-# translation of each sentence is chosen. distilled/<teacher>/best/<corpus>.tsv.zst is a corpus that others can use:
+# Distillation: the teachers translate the source side of all corpora in shards, alone or together, an ensemble may rescore
+# instead, and one translation of each sentence is chosen. distilled/<teacher>/best/<corpus>.tsv.zst is a corpus that others can use:
 # source, target, score.
 
 from study.resources import distillation_resources, scores_to_rank
@@ -14,11 +14,11 @@ STAND_IN, STAND_INS = (
 
 
 rule translate_shard:
-    """The n-best lists of one teacher."""
+    """The n-best lists of one teacher, or of all that translate together, token by token."""
     input:
         corpus=study.paths.clean("{corpus}"),
-        model=lambda w: study.teachers.model(w.teacher),
-        sentencepiece=lambda w: study.teachers.pieces_for(w.teacher),
+        models=lambda w: map(study.teachers.model, study.teachers.of(w.teacher)),
+        sentencepiece=lambda w: study.teachers.pieces_for(*study.teachers.of(w.teacher)),
     output:
         shard=f"{study.folder}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.tsv.zst",
         counts=f"{study.folder}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.json",
@@ -28,16 +28,16 @@ rule translate_shard:
         f"{study.folder}/benchmarks/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.tsv"
     resources:
         **growing(
-            mem_mb=lambda w: 1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(w.teacher),
+            mem_mb=lambda w: 1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(*study.teachers.of(w.teacher)),
             runtime=requests.minutes("translate_shard"),
         ),
         gpu=TEACHERS["gpu"],
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
-        settings=lambda w: as_json(study.teachers.settings(w.teacher)),
+        settings=lambda w: as_json(study.teachers.settings(*study.teachers.of(w.teacher))),
     shell:
         "python -m distill.translate {params.settings:q} --input {input.corpus} --shard {params.shard}"
-        " --model {input.model} --sentencepiece {input.sentencepiece} --threads {threads}"
+        " --model {input.models} --sentencepiece {input.sentencepiece} --threads {threads}"
         f"{BATCHES} --stand-ins {STAND_IN}"
         " --output {output.shard} 2> >(shown {log})"
 

@@ -94,7 +94,7 @@ class Native(Engine):
             models = [opened(folder, description, search.vocabulary_map)]
             for other in search.others:
                 _require_same(self._vocabulary, folder, _vocabulary(other, search), other)
-                models.append(opened(other, model_folder.describe(other), vocabulary_map=False))
+                models.append(opened(other, self._describe(other), vocabulary_map=False))
             self._workers = [engine.Worker(models, search.threads) for _ in range(search.workers)]
         except engine.EngineError as error:
             raise UserError(str(error)) from None
@@ -117,6 +117,9 @@ class Native(Engine):
             self._workers[0].translate([], self._options)  # reports invalid options now
         except engine.EngineError as error:
             raise UserError(f"{folder}: {error}") from None
+
+    def _describe(self, folder: Path) -> Description:
+        return model_folder.describe(folder)
 
     def decode(self, batch: Batch) -> Batch:
         return [self._vocabulary.pieces(best) for best in self._translate(*self._framed(batch))]

@@ -17,6 +17,7 @@ from study import precision
 from study.configuration import Configuration
 from study.systems import (
     ENSEMBLE,
+    ENSEMBLES,
     ORIGINAL,
     System,
     Trained,
@@ -25,6 +26,7 @@ from study.systems import (
     mixture,
     splits_as_study,
     systems,
+    translated_by,
     untrained,
     weights,
 )
@@ -129,21 +131,25 @@ class Systems(dict[str, System]):
 class Teachers:
     """The teachers that students imitate, those from elsewhere, and the engine and the type that all run in.
 
-    ensemble: the name of all teachers together; a single teacher is its own ensemble. imitable: the teachers whose
-    translations students may learn from, each one, and all together. imitated: the one that students are compared with,
-    that of the first mixture that has one. foreign: ensembles and teachers from elsewhere, which have translations but
-    no model folder. reference: the timed teacher that scores are compared with, the imitated one, else the first.
-    imported: the entries of teachers from elsewhere, with the keys alone whose change requires a new import.
-    imported_format: the name of their folders.
+    ensemble: the name of all teachers together, as the first mixture combines them; a single teacher is its own
+    ensemble. imitable: the teachers whose translations students may learn from, each one, and all together.
+    translating: those of them that search: each one, and all together if they translate token by token. imitated: the
+    one that students are compared with, that of the first mixture that has one. foreign: ensembles and teachers from
+    elsewhere, which have translations but no model folder. reference: the timed teacher that scores are compared with,
+    the imitated one, else the first. imported: the entries of teachers from elsewhere, with the keys alone whose change
+    requires a new import. imported_format: the name of their folders.
     """
 
     def __init__(self, config: Configuration, paths: Paths, systems: Systems):
         self.config, self.paths, self.systems = config, paths, systems
         names = systems.teachers
-        self.ensemble = ENSEMBLE if len(names) > 1 else next(iter(names), None)
-        self.imitable = [name for name in dict.fromkeys([*names, self.ensemble]) if name]
-        distilled = filter(None, map(self.translations, config.mixtures))
-        self.imitated = next((teacher for teacher, _ in distilled), self.ensemble)
+        translators = [name for name in (translated_by(config, mixture) for mixture in config.mixtures) if name]
+        ensembles = [name for name in dict.fromkeys(translators) if name in ENSEMBLES.values()]
+        ensembles = ensembles or [ENSEMBLE] * (len(names) > 1)
+        self.ensemble = next(iter([*ensembles, *names]), None)
+        self.imitable = [*names, *ensembles]
+        self.translating = [name for name in self.imitable if name != ENSEMBLE]
+        self.imitated = next(iter(translators), self.ensemble)
         self.foreign = [name for name in self.imitable if name not in systems.trained]
         self.reference = next((name for name in (self.imitated, *names) if name in systems.measured), None)
         self.engine = precision.engine(config)
@@ -155,9 +161,12 @@ class Teachers:
 
     def translations(self, name: str) -> tuple[str, str] | None:
         """The teacher whose translations a mixture has, and its targets; None for original text."""
-        entry = mixture(self.config, name)
-        teacher = entry.teacher or self.ensemble
-        return (teacher, entry.targets) if teacher and entry.targets != "original" else None
+        teacher = translated_by(self.config, name)
+        return (teacher, mixture(self.config, name).targets) if teacher else None
+
+    def of(self, name: str) -> list[str]:
+        """The teachers that one of ``imitable`` consists of."""
+        return self.systems.teachers if name in ENSEMBLES.values() else [name]
 
     def settings(self, *teachers: str) -> Settings:
         """What decides on the translations of these teachers."""
