@@ -1,47 +1,64 @@
-"""Ensembles of the native engine: BLEU of the first model and of the first two, three and so on, and their time.
+"""Ensembles of the native engine: BLEU of the first two, three and so on of some models, of each alone, and their time.
 
 All translate the test set in turn, in this process, on one core. A ratio divides the CPU time of an ensemble by that of
-the first model, run by run; the table has the medians. The models have one vocabulary.
+the first model, run by run; the table has the medians. p-values are paired bootstraps. The models have one vocabulary.
 """
 
 import argparse
 import os
 import statistics
+import tempfile
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-
-import sacrebleu
+from typing import Any
 
 from common.command_line import positive, there
 from common.errors import command
-from common.files import write_json
+from common.files import write_json, write_text
 from decode.translator import Translator
 from formats import records
+from measure.bootstrap import TestSet
+
+SAMPLES = 1000  # of the bootstrap
 
 
-def measured(models: list[Path], beam_size: int, pairs: list[records.Record], runs: int) -> list[dict[str, object]]:
-    """BLEU and the ratio of times for every number of models, with the same beam."""
-    sources, references = zip(*pairs, strict=True)
-    options = {"beam_size": beam_size, "workers": 1, "checksums": False}
-    translators = [Translator(models[0], others=models[1:count], **options) for count in range(1, len(models) + 1)]
-    outputs = [[*translator.translate(sources)] for translator in translators]
+def measured(
+    models: list[Path], search: dict[str, Any], path: Path, runs: int, folder: Path
+) -> list[dict[str, object]]:
+    """BLEU, p-values and the ratio of times for every number of models, with the same search."""
+    sources, test_set = [source for source, _ in records.pairs(path)], TestSet(path, "", SAMPLES)
+
+    def translator(own: Sequence[Path]) -> Translator:
+        return Translator(own[0], others=own[1:], workers=1, checksums=False, **search)
+
+    def output(name: str, translator: Translator) -> Path:
+        write_text(folder / name, "".join(f"{line}\n" for line in translator.translate(sources)))
+        return folder / name
+
+    translators = [translator(models[:count]) for count in range(1, len(models) + 1)]
+    alone = [output(f"alone-{number}", translator([model])) for number, model in enumerate(models)]
+    together = [output(f"together-{number}", each) for number, each in enumerate(translators)]
     seconds: list[list[float]] = [[] for _ in translators]
     for _ in range(runs):
-        for translator, spent in zip(translators, seconds, strict=True):
+        for each, spent in zip(translators, seconds, strict=True):
             before = time.process_time()
-            for _ in translator.translate(sources):
+            for _ in each.translate(sources):
                 pass
             spent.append(time.process_time() - before)
     return [
         {
             "models": number,
-            "beam_size": beam_size,
+            **search,
             "type": translators[0].description.quantization,
-            "bleu": sacrebleu.corpus_bleu(output, [references]).score,
+            "bleu": test_set.score(found)[0]["bleu"],
+            "bleu_alone": [test_set.score(one)[0]["bleu"] for one in alone[:number]],
+            "p_alone": [test_set.difference(found, one)[1] for one in alone[:number]],
             "seconds": statistics.median(spent),
             "times": statistics.median(own / first for own, first in zip(spent, seconds[0], strict=True)),
         }
-        for number, (output, spent) in enumerate(zip(outputs, seconds, strict=True), 1)
+        for number, (found, spent) in enumerate(zip(together, seconds, strict=True), 1)
     ]
 
 
@@ -49,6 +66,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=there, nargs="+", required=True, help="model folders of one type")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 4])
+    parser.add_argument(
+        "--no-vocabulary-map", dest="vocabulary_map", action="store_false", help="as teachers translate"
+    )
     parser.add_argument("--runs", type=positive, default=5)
     parser.add_argument("--core", type=int, default=min(os.sched_getaffinity(0)))
     parser.add_argument("--test-set", type=there, required=True, help="records of sources and references")
@@ -56,11 +76,20 @@ def main() -> None:
     args = parser.parse_args()
 
     os.sched_setaffinity(0, {args.core})
-    pairs = [*records.read(args.test_set)]
-    rows = [row for beam in args.beam_sizes for row in measured(args.models, beam, pairs, args.runs)]
+    with tempfile.TemporaryDirectory() as folder:
+        searches = ({"beam_size": beam, "vocabulary_map": args.vocabulary_map} for beam in args.beam_sizes)
+        measure = partial(measured, path=args.test_set, runs=args.runs, folder=Path(folder))
+        rows = [row for search in searches for row in measure(args.models, search)]
     write_json(args.output, rows)
     for row in rows:
-        print("| " + " | ".join(f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values()))
+        print("| " + " | ".join(map(shown, row.values())))
+
+
+def shown(value: object) -> str:
+    """A value of a row, as text."""
+    if isinstance(value, list):
+        return ", ".join(map(shown, value))
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

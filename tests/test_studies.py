@@ -71,7 +71,7 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path, monkeypatch
     for name in ("ensemble", "token-ensemble"):
         lists = [*n_best_lists.read(study / f"n-best/{name}/grammar/1-of-2.tsv.zst")]
         assert max(len(n_best_list.hypotheses) for n_best_list in lists) == 3  # in all, not of each teacher
-    together = read_json(study / "systems/deep-interpolated/learned.json")["mixture"]
+    together = read_json(study / "systems/deep-interpolated/learned.json")
     assert (together["teachers"], together["ensemble"]) == (["first", "second"], "token_by_token")
     names = ("deep", "rnn-original")
     deep, rnn = (read_json(study / f"systems/{name}/learning.json") for name in names)

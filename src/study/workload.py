@@ -31,6 +31,8 @@ NATIVE = 0.4  # the time of the native engine, as a share of CTranslate2's
 # That share in distillation by type, one core of a Zen 3, beams of 4 and 8 (benchmarks/engine_distillation.py).
 # int4's follows from int8's and from their batches of 32 sentences on a Zen 4.
 NATIVE_TEACHER = {"float32": 0.8, "int16": 0.2, "int8": 0.5, "int4": 0.7}
+# Seconds that an ensemble takes for the mean, for each model, hypothesis, step and piece of the vocabulary (Zen 4).
+MEAN = 1e-9
 TEST_SENTENCES = 1000  # of a test set of unknown size
 MODEL_JOBS, REPORT_JOBS = 8, 70  # jobs per system and per study
 # Bytes of a pair (results/reference/benchmarks/stages.json); a monolingual line has half of them.
@@ -161,7 +163,11 @@ class Work:
         translated = self.translated(teacher, sentences)
         if self.teachers_on_gpu:
             return translated * 2 * self.config.distillation.beam_size / GPU_DECODING
-        return translated / 1e6 * self.rates.decoded * self._teachers_share
+        seconds = translated / 1e6 * self.rates.decoded * self._teachers_share
+        if teacher == TOKEN_ENSEMBLE:
+            searched = sentences * TOKENS * self.config.distillation.beam_size * len(self.study.systems.teachers)
+            seconds += searched * self._entries * MEAN
+        return seconds
 
     def rescoring_seconds(self, sentences: float) -> float:
         """Seconds of a core or a GPU; products of whole sentences are as fast as those of a training."""
