@@ -1,5 +1,6 @@
 """Augmentation: rules change both sides alike, as often as they should; equal seeds give equal bytes."""
 
+import re
 import subprocess
 from collections import Counter
 from random import Random
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from common.files import read_json
 from findings.altered_text import FINAL
 from formats import records
+from formats.protection import SYMBOL, SYMBOLS
 from formats.sentence import sentence
 from study.schema import schema
 from train import augmentation, sample
@@ -89,6 +91,36 @@ def test_copies_stand_at_all_places(rule):
             target == (f"{item} {PAIR[1]}", f"{PAIR[1]} {item}", f"{PAIR[1][:-1]} {item}!", item)[places.index(source)]
         )
     assert min(items.values()) >= 12 and len(items) == 4  # of 30, the rarest
+
+
+@given(PAIRS, st.integers())
+def test_both_sides_have_the_same_symbols_once(pair, seed):
+    assume("⟦" not in "".join(pair))
+    sides = [re.findall(SYMBOL, side) for side in CHANGES["protected"](Random(seed), pair)]
+    assert sides[0] and sorted(sides[0]) == sorted(sides[1]) and {*sides[0]} <= {*SYMBOLS}
+    assert len({*sides[0]}) == len(sides[0])
+
+
+def test_symbols_stand_for_what_both_sides_have_and_at_all_places():
+    pair = ("In 2024, Mr Obama paid 5 $ (5 euros) to a@b.org.", "2024 zahlte Obama 5 $, also 5 Euro, an a@b.org!")
+    texts, firsts, apart = Counter(), Counter(), Counter()
+    for seed in range(300):
+        new = CHANGES["protected"](Random(seed), pair)
+        alone = not re.sub(SYMBOL, "", new[0]).strip()
+        assert alone or not any(text in side for side in new for text in ("2024", "Obama", "a@b.org"))
+        assert alone or all(
+            " 5 $" in side and "5 eur" in side.lower() for side in new
+        )  # which of the two is which is not known
+        texts[alone] += 1
+        source, target = CHANGES["protected"](Random(seed), ("A dog, red, runs.", "Ein Hund, rot, läuft!"))
+        sides = [re.sub(SYMBOL, "#", side) for side in (source, target)]
+        firsts[sides[0].split()[0]] += 1
+        apart.update(
+            place for place in ("# A # dog", "dog, # red", "red, # runs", "runs #.", "runs. #") if place in sides[0]
+        )
+        assert ("Hund, # rot" in sides[1]) == ("dog, # red" in sides[0])
+        assert ("# Ein # Hund" in sides[1]) == ("# A # dog" in sides[0])
+    assert 10 < texts[True] < 60 and len(firsts) == 2 and len(apart) == 5 and min(apart.values()) > 10
 
 
 @pytest.mark.parametrize(("languages", "spaces"), [(["en", "zh"], (" ", "")), (["th", "de"], ("", " "))])

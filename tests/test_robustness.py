@@ -12,8 +12,9 @@ from reports import run
 from common.errors import UserError
 from common.files import read_json, write_json
 from findings.loops import looping, said_twice
-from findings.survival import KINDS, survive, survives
+from findings.survival import survive, survives
 from formats import records
+from formats.protection import KINDS
 from measure import perturb, robustness
 from report import robustness as page
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from common.document import argument
 from findings.comparison import BASELINE
+from formats.protection import SYMBOLS
 from measure.configuration import Configuration
 from study import config
 from study.configuration import typed
@@ -81,6 +82,15 @@ def test_a_random_subset_is_cleaned_where_one_is_taken():
 def test_monolingual_text_is_in_the_source_language():
     (name,) = plan().corpora.monolingual
     assert plan().corpora.languages(name) == ["en"] and plan().corpora.languages(plan().corpora.dev) == ["en", "de"]
+
+
+def test_a_rule_brings_its_symbols_into_the_vocabulary():
+    other = OFFLINE["mixtures"]["distilled"] | {"augmentation": {"both_sides": {"protected": 0.1}}}
+    symbols = OFFLINE["vocabulary"] | {"symbols": ["<url>", "⟦1⟧"]}
+    study = plan(mixtures=OFFLINE["mixtures"] | {"other": other}, vocabulary=symbols)
+    assert study.mixtures.protecting == ["other"]
+    assert study.mixtures.symbols == ["<url>", *SYMBOLS]
+    assert plan().mixtures.symbols == [] and plan(vocabulary=symbols).mixtures.symbols == ["<url>", "⟦1⟧"]
 
 
 def test_the_note_warns_of_the_builtin_corpus():

@@ -71,6 +71,16 @@ def test_each_byte_of_a_source_brings_all_bytes(tmp_path, max_ngram, always):
     assert VocabularyMap.load(tmp_path / "map").candidates([["<0xF0>"]]) >= {*BYTES}
 
 
+def test_a_symbol_of_a_source_brings_itself(tmp_path):
+    pairs = [("a ⟦1⟧ b", "x ⟦1⟧ y", "0-0 1-1 2-2")] * 3
+    table = counted(tmp_path, pairs, vocabulary=["!", "⟦1⟧", "⟦2⟧", *"abxy"])
+    write(tmp_path / "map", table, Knobs(unaligned=0, most_frequent=0))
+    check(tmp_path / "map", table.pieces)
+    found = VocabularyMap.load(tmp_path / "map")
+    assert found.entries["⟦1⟧",] == ["⟦1⟧"] and found.candidates([["⟦2⟧"]]) >= {"⟦2⟧"}
+    assert not found.candidates([["a"]]) & {"⟦1⟧", "⟦2⟧"}
+
+
 def test_blocks_of_the_table_do_not_change_the_map(tmp_path, monkeypatch):
     generator = np.random.default_rng(1)
     sides = ((" ".join(generator.choice(PIECES, 5)) for _ in range(2)) for _ in range(200))

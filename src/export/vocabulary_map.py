@@ -4,7 +4,8 @@ Always on (0-grams) are the most frequent unaligned target pieces, and the most 
 Each source n-gram brings the ``meanings`` most frequent target pieces of its phrase pairs, each seen in at least
 ``min_frequency`` of them, less those that its shorter n-grams bring already. The paper ranks whole phrases and keeps
 the words of the best N; ranking pieces needs no phrase in memory. With byte fallback each byte of a source brings all
-bytes, since the characters that are written in bytes are too rare for counts.
+bytes, since the characters that are written in bytes are too rare for counts; and a symbol that stands for protected
+text brings itself.
 
 The file is CTranslate2's (formats.vocabulary_map). Shorter n-grams come first, in the order of the vocabulary, and the
 most frequent piece of each comes first, so that equal tables give equal bytes.
@@ -34,6 +35,7 @@ from export.sorted_counts import Counts
 from formats import model_folder
 from formats.decoding import longest_output
 from formats.loading import pieces, translator
+from formats.protection import SYMBOLS
 from formats.vocabulary_map import VocabularyMap
 
 COUNTED = ("phrases", "links")
@@ -161,28 +163,32 @@ def build(table: PhraseTable, knobs: Knobs) -> Iterator[tuple[int, Entries]]:
             if length == 1 or length < knobs.max_ngram:
                 blocks.append(block)
         if length == 1:
-            blocks = [with_bytes(Entries.joined(blocks), table.pieces, mask)]
+            blocks = [with_copies(Entries.joined(blocks), table.pieces, mask)]
             yield length, blocks[0]
         if length < knobs.max_ngram:
             shorter[length - 1] = Entries.joined(blocks)
 
 
-def with_bytes(unigrams: Entries, pieces: list[str], always_on: NDArray[Any]) -> Entries:
-    """The entries of one source piece, where each byte brings all others, after those that it brings already.
+def with_copies(unigrams: Entries, pieces: list[str], always_on: NDArray[Any]) -> Entries:
+    """The entries of one source piece, where each byte brings all others, and each symbol of formats.protection itself.
 
-    pieces: the vocabulary. Without byte fallback the entries stay as they are.
+    They come after those that it brings already. pieces: the vocabulary. Without byte fallback and symbols the entries
+    stay as they are.
     """
     numbers = {piece: number for number, piece in enumerate(pieces, 1)}
-    if not numbers.keys() >= {*BYTES}:
+    found = [numbers[piece] for piece in BYTES] if numbers.keys() >= {*BYTES} else []
+    copied = dict.fromkeys(found, found) | {
+        numbers[symbol]: [numbers[symbol]] for symbol in SYMBOLS if symbol in numbers
+    }
+    if not copied:
         return unigrams
-    found = [numbers[piece] for piece in BYTES]
     starts, ends = unigrams.offsets[:-1], unigrams.offsets[1:]
     own_of = (unigrams.targets[start:end] for start, end in zip(starts, ends, strict=True))
     targets = dict(zip(unigrams.ngrams.tolist(), own_of, strict=True))
-    for byte in found:
-        own = targets.get(byte, np.empty(0, np.uint16)).tolist()
-        brought = [*own, *(other for other in found if other not in own and not always_on[other])]
-        targets |= {byte: np.array(brought, np.uint16)} if brought else {}
+    for piece, others in copied.items():
+        own = targets.get(piece, np.empty(0, np.uint16)).tolist()
+        brought = [*own, *(other for other in others if other not in own and not always_on[other])]
+        targets |= {piece: np.array(brought, np.uint16)} if brought else {}
     if not targets:
         return unigrams
     ngrams = sorted(targets)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable
 
-KINDS = ("url", "email", "number", "emoji", "tag", "placeholder")
 _WORD = "[A-Za-z0-9_]"  # letters of other scripts may touch a number: 42人
 
 

@@ -4,6 +4,7 @@ Text:
 
 - ``records``: pairs as compressed TSV in shards; test sets, and translations of them
 - ``sentence``: a sentence as a line of text, or as pieces
+- ``protection``: text that a translation must have as it is, and the symbols that stand for it
 - ``batches``: records as columns of bytes, for compiled loops
 
 Models:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from common.errors import UserError
 from common.files import document
-from findings.survival import KINDS
+from formats.protection import KINDS
 from formats.robustness import Robustness, Row, Translated
 from report import figure, markup
 from report.figure import Style

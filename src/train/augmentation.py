@@ -11,18 +11,23 @@ random state of Python's process, so no epoch could be drawn by itself; it joins
 demands one version of SentencePiece.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
 from findings.altered_text import FINAL, NO_SPACES, doubled, title, without_final
+from formats.protection import SYMBOLS, Finder
 from formats.sentence import sentence
-from train.settings import Augmentation
+from train.settings import PROTECTED, Augmentation
 
 Pair = tuple[str, str]
 Change = Callable[[Random, Pair], Pair]
 
 TOGETHER = (2, 4)  # sentences of a joined pair, as in OpusTrainer's Merge
+SHARED = re.compile(r"(?<=\w )[A-Z]\w{2,}")  # a name, where both sides have it and it begins none of them
+ITEMS = Finder()
+MOST_SYMBOLS = 3  # that are put into a pair besides those that stand for its own text
 PLACES = {"start": 3, "end": 4, "before the final mark": 2, "alone": 1}  # of a copy, with their weights
 DOMAINS = ("com", "org", "net", "de", "fr", "cz", "eu", "info")
 SIGNS = "€$£¥"
@@ -100,6 +105,61 @@ def placeholder(drawn: Random) -> str:
     return drawn.choice((*named, f"{{{drawn.randrange(10)}}}", f"%{drawn.randint(1, 9)}$s", "%s", "%d"))
 
 
+def protected(drawn: Random, pair: Pair) -> Pair:
+    """Symbols instead of what both sides have alike, such as a number, and more of them at places that both have.
+
+    decode.translate --protect hides URLs, tags and the like behind these symbols.
+    """
+    symbols = drawn.sample(SYMBOLS, len(SYMBOLS))
+    if drawn.random() < 0.1:
+        alone = " ".join(symbols[: drawn.randint(1, 2)])
+        return alone, alone
+    shared = _shared(pair)[: len(SYMBOLS) - 2 * MOST_SYMBOLS]
+    symbol_of = {item: symbols.pop() for item in shared}
+    if shared:
+        pattern = re.compile("|".join(map(re.escape, shared)))
+        pair = _each(lambda side: pattern.sub(lambda match: symbol_of[match[0]], side), pair)
+    for _ in range(drawn.randint(0 if shared else 1, MOST_SYMBOLS)):
+        pair = drawn.choice((_beside, _beside, _around))(drawn, pair, symbols)
+    return pair
+
+
+def _shared(pair: Pair) -> list[str]:
+    """Items and names that either side has exactly once, in the order of the source."""
+    sides = []
+    for side in pair:
+        items = [match[0] for match in ITEMS.found(side)]
+        rest = [name for name in SHARED.findall(side) if not any(name in item for item in items)]
+        sides.append([text for text in [*items, *rest] if side.count(text) == 1])
+    return [text for text in sides[0] if text in sides[1]]
+
+
+def _each(change: Callable[[str], str], pair: Pair) -> Pair:
+    return change(pair[0]), change(pair[1])
+
+
+def _beside(drawn: Random, pair: Pair, symbols: list[str]) -> Pair:
+    """A symbol at the start, at the end, or after a comma of the same number, where both sides have as many."""
+    symbol, commas = symbols.pop(), pair[0].count(", ")
+    places = ["start", "end", *["before the final mark"] * _ends_with_marks(pair)]
+    place = drawn.choice([*places, *["comma"] * (0 < commas == pair[1].count(", "))])
+    if place != "comma":
+        return _each(lambda side: _with(symbol, side, place), pair)
+    which = drawn.randint(1, commas)
+    parts = (side.split(", ") for side in pair)
+    source, target = (", ".join([*part[:which], f"{symbol} {part[which]}", *part[which + 1 :]]) for part in parts)
+    return source, target
+
+
+def _around(drawn: Random, pair: Pair, symbols: list[str]) -> Pair:
+    """Two symbols around the sentence or its first word, as tags; no other word is known to be at a known place."""
+    first, last = symbols.pop(), symbols.pop()
+    if drawn.random() < 0.5 or not all(" " in side for side in pair):
+        place = "before the final mark" if _ends_with_marks(pair) else "end"
+        return _each(lambda side: f"{first} {_with(last, side, place)}", pair)
+    return _each(lambda side: f"{first} {side.replace(' ', f' {last} ', 1)}", pair)
+
+
 JOINED = "joined"  # the rule that needs other pairs, too
 CHANGES: dict[str, Change] = {
     "upper_case": _both(str.upper),
@@ -112,6 +172,7 @@ CHANGES: dict[str, Change] = {
     "number": _copied(number),
     "emoji": _copied(emoji),
     "placeholder": _copied(placeholder),
+    PROTECTED: protected,
 }
 RULES = (*CHANGES, JOINED)
 

@@ -47,6 +47,9 @@ class Training(Section):
 Role = Literal["teacher", "student", "control"]
 
 
+PROTECTED = "protected"  # the rule of train.augmentation whose symbols the vocabulary must have
+
+
 class Augmentation(Section):
     """What train.sample changes. both_sides: the share of the pairs that each rule of train.augmentation changes."""
 

@@ -2,7 +2,7 @@
 from study.resources import vocabulary_megabytes
 
 VOCABULARY = study.config.vocabulary
-SYMBOLS = ["--symbols", *map(shlex.quote, VOCABULARY.symbols)] if VOCABULARY.symbols else []
+SYMBOLS = ["--symbols", *map(shlex.quote, study.mixtures.symbols)] if study.mixtures.symbols else []
 
 
 rule vocabulary:

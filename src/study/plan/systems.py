@@ -12,6 +12,7 @@ from corpora.sources.source import languages
 from decode.engines import ENGINES
 from decode.engines.native import Native
 from distill.settings import Settings
+from formats.protection import SYMBOLS
 from formats.shape import Values
 from study import precision
 from study.configuration import Configuration
@@ -30,7 +31,7 @@ from study.systems import (
     untrained,
     weights,
 )
-from train.settings import Augmentation
+from train.settings import PROTECTED, Augmentation
 
 FULL_WIDTH = {"ja", "zh"}  # languages whose punctuation nmt_nfkc would write in half width
 
@@ -238,6 +239,17 @@ class Mixtures:
         """What train.sample changes in the epochs of a mixture."""
         entry, languages = mixture(self.config, name).augmentation, [self.config.source, self.config.target]
         return Augmentation(entry.both_sides, languages) if entry else None
+
+    @property
+    def protecting(self) -> list[str]:
+        """The mixtures that teach to copy the symbols that stand for protected text."""
+        entries = ((name, entry.augmentation) for name, entry in self.config.mixtures.items())
+        return [name for name, augmentation in entries if augmentation and PROTECTED in augmentation.both_sides]
+
+    @property
+    def symbols(self) -> list[str]:
+        """Pieces of the vocabulary that are never split."""
+        return list(dict.fromkeys([*self.config.vocabulary.symbols, *(SYMBOLS if self.protecting else ())]))
 
     def files(self, name: str) -> list[str]:
         """The files that a mixture draws from, in the order of its weights."""
