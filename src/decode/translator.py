@@ -14,6 +14,7 @@ from decode import engines, tuned
 from decode.engines import Search
 from decode.engines.interface import Device
 from decode.pipeline import GPU, MANY_CORES, LongLines, Pipeline
+from decode.protection import Missing, protection
 from formats import records, switches
 from formats.decoding import MAXIMUM_INPUT, ONE_CORE
 from formats.native_model import NO_TEXT
@@ -55,6 +56,7 @@ class Translator(Pipeline):
     without: names of formats.switches that are off. batch_sentences: see Pipeline. source_prefix, target_prefix: pieces
     with spaces between them, instead of the model's prefixes; the first may be text instead, as T5's models have it.
     others: folders of further models of the same vocabulary, whose probabilities are averaged with those of the first.
+    protect, protect_missing: kinds of text to keep as it is, and what becomes of those lost (decode.protection).
     search: further fields of decode.engines.Search.
     Raises UserError for a folder that cannot be decoded.
     """
@@ -75,6 +77,8 @@ class Translator(Pipeline):
         source_prefix: str | None = None,
         target_prefix: str | None = None,
         others: Iterable[str | Path] = (),
+        protect: Collection[str] = (),
+        protect_missing: Missing | None = None,
         **search: Any,
     ):
         folder = Path(folder)
@@ -99,6 +103,10 @@ class Translator(Pipeline):
         batching |= {name: name not in without for name in switches.of_pipeline()}
         coder, translate = self.engine.coded(tokenizer)
         super().__init__(coder, translate, batch_tokens, workers, long_lines, **batching)
+        self._protect = {"protect": [*protect], "protect_missing": protect_missing} if protect else {}
+        self._protection = (
+            protection(folder, protect, protect_missing, tokenizer.processors, self.counts) if protect else None
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -109,7 +117,11 @@ class Translator(Pipeline):
         every |= {"engine": self.engine.name, "version": self.engine.version}
         batched = self.engine.of_batch or "map_per_sentence" in self.search.without
         left_out = {"without", "others", "overlap", *(() if batched else BATCHING)}
-        return {name: value for name, value in every.items() if name not in left_out}
+        return {name: value for name, value in every.items() if name not in left_out} | self._protect
+
+    def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        plain = super().windows
+        return self._protection.windows(plain, lines) if self._protection else plain(lines)
 
     def close(self) -> None:
         """Discard waiting batches, and stop running ones if the engine can."""
@@ -178,8 +190,8 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def loaded(args: argparse.Namespace) -> Translator:
-    """The translator of ``decoding_options``.
+def loaded(args: argparse.Namespace, **options: Any) -> Translator:
+    """The translator of ``decoding_options``. options: further arguments of Translator.
 
     Raises UserError for a folder that cannot be decoded with these options.
     """
@@ -190,4 +202,4 @@ def loaded(args: argparse.Namespace) -> Translator:
     names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "long_lines", "device", "checksums", "threads",
              "source_prefix", "target_prefix", "others")  # fmt: skip
     chosen = {name: getattr(args, name) for name in (*names, *switches.numbers(), "without")}
-    return Translator(args.model, **chosen)
+    return Translator(args.model, **chosen, **options)

@@ -8,7 +8,12 @@ _BREAKS = dict.fromkeys(map(ord, "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
 
 def sentence(text: str) -> str:
     """The text as in a record: in NFC, breaks replaced by spaces, stripped."""
-    return unicodedata.normalize("NFC", text).translate(_BREAKS).strip()
+    return one_line(unicodedata.normalize("NFC", text))
+
+
+def one_line(text: str) -> str:
+    """The text with breaks replaced by spaces, stripped."""
+    return text.translate(_BREAKS).strip()
 
 
 def split_pieces(text: str) -> list[str]:

@@ -1,0 +1,257 @@
+"""Text that must come through a translation as it is: hidden behind symbols before decoding, put back after it.
+
+A symbol stands in the source as a word of its own, also where a tag touches a word, so that the word keeps its pieces.
+A symbol that a translation repeats, or has without its source, is dropped. A line that has no letter outside of such
+text is not translated but copied.
+
+What the model loses is counted by kind. ``append`` puts it at the end of the translation; ``keep`` translates the line
+again, in pieces around what must be kept, each at its place. Both are also for models whose vocabulary has no symbols:
+these translate the text as it is, with ``append``, or in pieces at once, with ``keep``.
+"""
+
+import argparse
+import itertools
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from common.errors import UserError
+from formats.protection import KINDS, SYMBOL, SYMBOLS, Finder
+from formats.sentence import one_line
+from formats.tokenizers import Processors
+
+Missing = Literal["append", "keep"]
+Windows = Callable[[Iterable[str]], Iterator[list[str]]]  # translates lines
+
+BYTE_ORDER_MARK = "\ufeff"
+_SYMBOL = re.compile(SYMBOL)
+_WORD = re.compile("[A-Za-z0-9_\u00c0-\u024f]")
+
+
+class Item(NamedTuple):
+    """Text to keep, and whether it is a tag that touches other text on its left and on its right."""
+
+    kind: str
+    text: str
+    before: bool = False
+    after: bool = False
+
+
+Parts = list[str | Item]
+
+
+class Hidden(NamedTuple):
+    """A line as it is translated. parts: the whole line; symbols: how many of its items the text has as symbols.
+
+    copy: the translation of a line without anything to translate.
+    """
+
+    text: str
+    parts: Parts
+    symbols: int = 0
+    copy: str | None = None
+
+    @property
+    def items(self) -> list[Item]:
+        return [part for part in self.parts if isinstance(part, Item)]
+
+
+class Protection:
+    """Hides text of some kinds. symbols: as many as the model's vocabulary has, from the first one on.
+
+    ``counts``, to which every window adds: ``protected_KIND`` of items in sources, ``lost_KIND`` and ``repeated_KIND``
+    of those that the model did not translate to exactly one copy, whatever became of them then.
+    """
+
+    def __init__(self, kinds: Iterable[str], missing: Missing | None, symbols: int, counts: Counter[str]):
+        self._finder, self._missing, self._counts = Finder(kinds), missing, counts
+        self._symbols = SYMBOLS[:symbols]
+
+    def windows(self, translated: Windows, lines: Iterable[str]) -> Iterator[list[str]]:
+        """As ``translated``, which it translates the lines with."""
+        waiting: deque[Hidden] = deque()
+
+        def hidden() -> Iterator[str]:
+            for line in lines:
+                waiting.append(self.hide(line.removeprefix(BYTE_ORDER_MARK)))
+                yield waiting[-1].text
+
+        for outputs in translated(hidden()):
+            yield self._finished([waiting.popleft() for _ in outputs], outputs, translated)
+
+    def hide(self, line: str) -> Hidden:
+        matches = self._finder.found(line)
+        parts, end = Parts(), 0
+        for match in matches:
+            start, stop = match.span()
+            tag, kind = match.lastgroup == "tag", match.lastgroup or ""
+            touched = (tag and bool(side.strip()) for side in (line[max(start - 1, 0) : start], line[stop : stop + 1]))
+            parts += [*filter(None, [line[end:start]]), Item(kind, match[0], *touched)]
+            end = stop
+        parts += filter(None, [line[end:]])
+        if not any(map(_has_letters, parts)):
+            return Hidden("", parts, copy=one_line(line))
+        if not self._symbols:
+            return Hidden("" if matches and self._missing == "keep" else line, parts)
+        return Hidden(_with_symbols(parts, self._symbols), parts, min(len(matches), len(self._symbols)))
+
+    def _finished(self, sources: Sequence[Hidden], outputs: Sequence[str], translated: Windows) -> list[str]:
+        lines, again = [*outputs], []
+        for place, (source, output) in enumerate(zip(sources, outputs, strict=True)):
+            if source.copy is not None:
+                lines[place] = source.copy
+                self._count(source.items)
+            elif source.items:
+                lines[place], failed = self._restored(source, output)
+                if failed and self._missing == "keep":
+                    again.append(place)
+        pieces = [piece for place in again for piece in _pieces(sources[place].parts)]
+        results = itertools.chain.from_iterable(translated(pieces)) if pieces else iter(())
+        for place in again:
+            lines[place] = _in_pieces(sources[place].parts, results)
+        return lines
+
+    def _restored(self, source: Hidden, output: str) -> tuple[str, bool]:
+        """A translation with what its symbols stand for, and whether the model did not keep everything once."""
+        items = source.items
+        parts, lost, repeated = _without_symbols(output, items[: source.symbols])
+        plain = items[source.symbols :]
+        if plain:  # these were in the source as they are
+            there = Counter(match[0] for match in self._finder.found(output))
+            wanted = Counter(item.text for item in plain)
+            lost += [item for item in dict.fromkeys(plain) if there[item.text] < wanted[item.text]]
+            repeated += [item for item in dict.fromkeys(plain) if there[item.text] > wanted[item.text]]
+        self._count(items, lost, repeated)
+        if self._missing == "append":
+            parts += [part for item in lost for part in (" ", item._replace(before=False, after=False))]
+        return _joined(parts), bool(lost or [item for item in repeated if item in plain])
+
+    def _count(self, items: Iterable[Item], lost: Iterable[Item] = (), repeated: Iterable[Item] = ()) -> None:
+        for name, group in (("protected", items), ("lost", lost), ("repeated", repeated)):
+            self._counts.update(f"{name}_{item.kind}" for item in group)
+
+
+def _with_symbols(parts: Parts, symbols: Sequence[str]) -> str:
+    """The line with a symbol for each item, as far as they go, and a space between a tag's and what it touches."""
+    line, left, apart = "", iter(symbols), False
+    for part in parts:
+        symbol = next(left, None) if isinstance(part, Item) else None
+        text = symbol or (part.text if isinstance(part, Item) else part)
+        tag = symbol is not None and isinstance(part, Item) and part.kind == "tag"
+        touches = line[-1:].isalnum() or line[-1:] == "⟧"
+        if (tag and touches) or (apart and (text[0].isalnum() or symbol) and not line.endswith(" ")):
+            line += " "
+        line, apart = line + text, tag
+    return line
+
+
+def _without_symbols(output: str, items: Sequence[Item]) -> tuple[Parts, list[Item], list[Item]]:
+    """A translation in parts, where symbols are items; the items that it lacks, and those that it repeats."""
+    parts, end, seen, repeated = Parts(), 0, Counter[int](), []
+    for match in _SYMBOL.finditer(output):
+        number = int(match[0][1:-1]) - 1
+        before, end = output[end : match.start()], match.end()
+        seen[number] += 1
+        if number < len(items) and seen[number] == 1:
+            parts += [before, items[number]]
+            continue
+        if number < len(items) and seen[number] == 2:
+            repeated.append(items[number])
+        parts.append(before.rstrip(" ") if output[end : end + 1] in ("", " ") else before)
+    return [*parts, output[end:]], [item for place, item in enumerate(items) if not seen[place]], repeated
+
+
+def _joined(parts: Parts) -> str:
+    """A line of parts: tags touch what they touched before, and no item becomes part of a word."""
+    line, touching = "", False
+    for part in parts:
+        if isinstance(part, Item):
+            line = line.removesuffix(" ") if part.before else line
+            text, touched = part.text, part.after
+        else:
+            text, touched = part.removeprefix(" ") if touching else part, False
+        apart = _WORD.match(line[-1:]) and _WORD.match(text[:1])
+        line, touching = f"{line}{' ' if apart else ''}{text}", touched
+    return line.strip()
+
+
+def _has_letters(part: str | Item) -> bool:
+    return isinstance(part, str) and any(map(str.isalpha, part))
+
+
+def _pieces(parts: Parts) -> Iterator[str]:
+    """What is to be translated between the items of a line: text that begins with a letter or a digit."""
+    return (_bounds(part)[1] for part in parts if isinstance(part, str) and _has_letters(part))
+
+
+def _bounds(part: str) -> tuple[str, str, str]:
+    """What stands before the first letter or digit, the text from there, and the spaces behind it."""
+    start = next(place for place, character in enumerate(part) if character.isalnum())
+    end = len(part.rstrip())
+    return part[:start], part[start:end], part[end:]
+
+
+def _in_pieces(parts: Parts, results: Iterator[str]) -> str:
+    """A line whose text is replaced by the results for its ``_pieces``, with what stands around these."""
+    found = Parts()
+    for part in parts:
+        if isinstance(part, str) and _has_letters(part):
+            before, _, after = _bounds(part)
+            found.append(f"{before}{next(results)}{after}")
+        else:
+            found.append(part)
+    return _joined(found)
+
+
+def symbols_of(processors: Processors | None) -> int:
+    """How many symbols the vocabulary of both sides has, from the first one on; only SentencePiece can have any."""
+    if not processors:
+        return 0
+    known = (all(side.piece_to_id(symbol) != side.unk_id() for side in processors) for symbol in SYMBOLS)
+    return sum(itertools.takewhile(bool, known))
+
+
+def protection(
+    folder: Path, kinds: Iterable[str], missing: Missing | None, processors: Processors | None, counts: Counter[str]
+) -> Protection:
+    """Protection for a model folder. Raises UserError for an unknown kind, and for a model that never saw a symbol."""
+    kinds = [*kinds]
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise UserError(f"--protect {unknown[0]}: is none of {', '.join(KINDS)}")
+    if missing not in (None, "append", "keep"):
+        raise UserError(f"--protect-missing {missing}: is neither append nor keep")
+    if not (symbols := symbols_of(processors)) and missing is None:
+        remedy = (
+            "train it with `augmentation: {both_sides: {protected: 0.05}}`, or add --protect-missing append or keep"
+        )
+        raise UserError(f"{folder}: its vocabulary has no symbol {SYMBOLS[0]} to protect text with; {remedy}")
+    return Protection(kinds, missing, symbols, counts)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this module; ``chosen`` takes them."""
+    kinds = f"text to keep as it is: {','.join(KINDS)}, or some of them"
+    parser.add_argument("--protect", metavar="KINDS", type=lambda text: text.split(","), default=[], help=kinds)
+    about = "what the model loses: put it at the end, or translate the line in pieces around it"
+    parser.add_argument("--protect-missing", choices=["append", "keep"], help=about)
+
+
+def chosen(args: argparse.Namespace) -> dict[str, object]:
+    """The arguments of a Translator. Raises UserError for one option without the other."""
+    if args.protect_missing and not args.protect:
+        raise UserError("--protect-missing needs --protect, which names what must not be missing")
+    return {"protect": args.protect, "protect_missing": args.protect_missing}
+
+
+def summary(counts: Counter[str]) -> str:
+    """What was protected, by kind, and what the model lost or repeated; nothing if nothing was."""
+    found = [
+        name.removeprefix("protected_") for name, count in counts.items() if name.startswith("protected_") and count
+    ]
+    parts = []
+    for kind in sorted(found, key=[*KINDS, "symbol"].index):
+        failed = [f"{counts[f'{name}_{kind}']:,} {name}" for name in ("lost", "repeated") if counts[f"{name}_{kind}"]]
+        parts.append(f"{kind} {counts[f'protected_{kind}']:,}" + (f" ({', '.join(failed)})" if failed else ""))
+    return f"protected: {'; '.join(parts)}" if parts else ""

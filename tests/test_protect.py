@@ -1,0 +1,153 @@
+"""Protected text through a translation: hidden, put back exactly once, and what becomes of what a model loses."""
+
+import re
+import subprocess
+from collections import Counter
+
+import pytest
+import warm
+from hypothesis import given
+from hypothesis import strategies as st
+from models import folders, sentences
+
+from common.errors import UserError
+from decode.protection import Protection, summary, symbols_of
+from decode.translator import Translator
+from findings.survival import survive
+from formats.loading import pieces
+from formats.protection import KINDS, SYMBOL, SYMBOLS
+from measure import perturb
+from train.vocabulary import train
+
+TEXT = "Ask <b>Anna</b> (anna@example.org) or see https://example.org/a?b=1, room 12."
+HIDDEN = "Ask ⟦1⟧ Anna ⟦2⟧ (⟦3⟧) or see ⟦4⟧, room ⟦5⟧."
+SOURCES = [TEXT, *(row[0] for row in perturb.suite("en")[:40])]
+
+
+def translated(change, lines, kinds=KINDS, missing=None, symbols=16):
+    """The lines translated by ``change``, all that it was given, and the counts."""
+    given, counts = [], Counter()
+
+    def windows(texts):
+        for text in texts:  # windows of a line each
+            given.append(text)
+            yield [change(text) if text else ""]
+
+    found = [line for part in Protection(kinds, missing, symbols, counts).windows(windows, lines) for line in part]
+    return found, given, counts
+
+
+def test_a_model_that_copies_symbols_loses_nothing():
+    found, given, counts = translated(
+        lambda text: text.replace("Ask", "Frag"), [TEXT, "No item.", "7 7", "\ufeff42", ""]
+    )
+    assert found == [TEXT.replace("Ask", "Frag"), "No item.", "7 7", "42", ""]
+    assert given == [HIDDEN, "No item.", "", "", ""]  # nothing to translate in those
+    assert counts == {"protected_tag": 2, "protected_email": 1, "protected_url": 1, "protected_number": 4}
+    assert summary(counts) == "protected: url 1; email 1; number 4; tag 2"
+
+
+def test_order_is_the_model_s_and_tags_touch_what_they_touched():
+    for output, expected in (
+        ("⟦5⟧ : ⟦4⟧ ⟦1⟧ x ⟦2⟧ ⟦3⟧", "12 : https://example.org/a?b=1 <b>x</b> anna@example.org"),
+        ("⟦3⟧⟦5⟧x⟦4⟧ ⟦2⟧⟦1⟧", "anna@example.org 12 x https://example.org/a?b=1</b><b>"),
+    ):
+        assert translated(lambda text, output=output: output, [TEXT])[0] == [expected]
+
+
+def test_invented_and_repeated_symbols_are_dropped():
+    (line,), _, counts = translated(lambda text: f"{text} ⟦3⟧ und ⟦9⟧ x ⟦3⟧ y⟦99⟧z", [TEXT])
+    assert line == f"{TEXT} und x y z" and counts["repeated_email"] == 1 and not counts["lost_email"]
+    assert "email 1 (1 repeated)" in summary(counts)
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [
+        (None, "A dog."),
+        ("append", "A dog. <b> </b> anna@example.org https://example.org/a?b=1 12"),
+        ("keep", "ASK <b>ANNA</b> (anna@example.org) OR SEE https://example.org/a?b=1, ROOM 12."),
+    ],
+)
+def test_what_a_model_loses_is_counted_and_treated_as_asked(missing, expected):
+    found, given, counts = translated(lambda text: "A dog." if "⟦" in text else text.upper(), [TEXT], missing=missing)
+    assert found == [expected]
+    assert sum(counts[f"lost_{kind}"] for kind in KINDS) == 5 and counts["lost_tag"] == 2
+    assert given == [HIDDEN, *["Ask", "Anna", "or see", "room"] * (missing == "keep")]
+
+
+def test_more_items_than_symbols():
+    """The others are in the source as they are, and are looked for in the translation."""
+    text = "Numbers: " + ", ".join(map(str, range(100, 120)))
+    (line,), (hidden,), counts = translated(lambda text: text.removesuffix(", 118, 119"), [text], missing="append")
+    assert hidden == "Numbers: " + ", ".join([*SYMBOLS, "116", "117", "118", "119"])
+    assert line == f"{text.removesuffix(', 118, 119')} 118 119" and counts["lost_number"] == 2
+    (line,), given, _ = translated(lambda text: text.removesuffix(", 118, 119"), [text], missing="keep")
+    assert line == text and given[1:] == ["Numbers:"]
+
+
+def test_only_the_kinds_that_are_named():
+    assert translated(str, [TEXT], ["email"])[1] == [TEXT.replace("anna@example.org", "⟦1⟧")]
+    (line,), (hidden,), counts = translated(str, ["A ⟦3⟧ symbol."], ["url"])  # of the text itself
+    assert (line, hidden, counts["protected_symbol"]) == ("A ⟦3⟧ symbol.", "A ⟦1⟧ symbol.", 1)
+
+
+@given(
+    st.lists(st.sampled_from(perturb.suite("en")), max_size=5),
+    st.randoms(use_true_random=False),
+    st.sampled_from(["append", "keep"]),
+    st.sampled_from([0, 2, 16]),
+)
+def test_whatever_a_model_does_everything_is_there_once(rows, drawn, missing, symbols):
+    def change(text):
+        words = re.sub(f"({SYMBOL})", r" \1 ", text).split() if "⟦" in text else ["wort"] * drawn.randint(0, 3)
+        known = [word for word in words if "⟦" in word or word == "wort"]
+        return " ".join(drawn.choice((word, "", "x", f"{word} {word}")) for word in known)
+
+    found, *_ = translated(change, [row[0] for row in rows], missing=missing, symbols=symbols)
+    assert len(found) == len(rows)
+    for (_, _, kind, kept), line in zip(rows, found, strict=True):
+        assert kind not in KINDS or survive(kept.split(), line)
+        assert not re.search(SYMBOL, line)
+
+
+def test_symbols_are_those_of_a_vocabulary(tmp_path):
+    text = sentences(300)
+    for number, symbols in enumerate(([], SYMBOLS[:3], SYMBOLS)):
+        path = tmp_path / str(number)
+        path.write_bytes(train(text, "unigram", 200, 1.0, 1, symbols=symbols))
+        processor = pieces(path)
+        assert symbols_of((processor, processor)) == len(symbols)
+        assert not symbols or processor.encode("A ⟦1⟧ dog ⟦3⟧.", out_type=str).count("⟦1⟧") == 1
+    assert symbols_of(None) == 0
+
+
+@pytest.mark.parametrize("missing", ["append", "keep"])
+def test_a_folder_without_symbols(missing):
+    """Random weights, which lose everything; batches and windows change nothing."""
+    lines = [*sentences(20), TEXT, "", *SOURCES[1:15]] * 2
+    options = {"protect": KINDS, "protect_missing": missing}
+    with pytest.raises(UserError, match=r"no symbol ⟦1⟧.*both_sides: \{protected: 0\.05\}.*--protect-missing"):
+        Translator(folders()["int8"], protect=KINDS)
+    translator = Translator(folders()["int8"], **options)
+    found = [*translator.translate(lines)]
+    assert len(found) == len(lines) and found[: len(found) // 2] == found[len(found) // 2 :]
+    assert all(item in found[20] for item in ("<b>", "</b>", "anna@example.org", "https://example.org/a?b=1", "12"))
+    assert found[:20] == [*Translator(folders()["int8"]).translate(lines[:20])] and found[21] == ""
+    assert found == [*Translator(folders()["int8"], **options, batch_tokens=20, workers=2).translate(lines)]
+    assert translator.settings["protect_missing"] == missing and translator.counts["protected_url"] >= 22
+
+
+def test_the_command(tmp_path):
+    (tmp_path / "in").write_text(f"{TEXT}\n42\n")
+    command = ["-m", "decode.translate", "--model", str(folders()["int8"]), "--input", str(tmp_path / "in")]
+
+    def done(*options):
+        return subprocess.run([warm.python(), *command, *options], capture_output=True, text=True)
+
+    result = done("--protect", "url,number", "--protect-missing", "append", "--output", str(tmp_path / "out"))
+    assert "protected: url 1 (1 lost); number 2 (1 lost)" in result.stderr and result.returncode == 0, result.stderr
+    line, copied = (tmp_path / "out").read_text().splitlines()
+    assert "https://example.org/a?b=1" in line and "12" in line and copied == "42"
+    assert "--protect urls: is none of url, email" in done("--protect", "urls").stderr
+    assert "--protect-missing needs --protect" in done("--protect-missing", "keep").stderr
