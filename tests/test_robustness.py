@@ -170,6 +170,10 @@ def made(system="s", **lists):
     return about | {"vocabulary_map": True, "lists": found | lists}
 
 
+def test_a_protected_row_has_its_own_name():
+    assert page.label(made() | {"protected": True}) == f"{page.label(made())} protected"
+
+
 def document(*rows):
     about = {"config_hash": "abc", "test_set": "t", "sha256": "0" * 64, "languages": ["en", "de"], "seed": 1}
     return about | {"signatures": {"bleu": "tok:13a"}, "rows": [*rows]}

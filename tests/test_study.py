@@ -90,6 +90,11 @@ def test_a_rule_brings_its_symbols_into_the_vocabulary():
     study = plan(mixtures=OFFLINE["mixtures"] | {"other": other}, vocabulary=symbols)
     assert study.mixtures.protecting == ["other"]
     assert study.mixtures.symbols == ["<url>", *SYMBOLS]
+    assert study.robustness.protected == []  # no student learns from it
+    both = plan(
+        mixtures=OFFLINE["mixtures"] | {"other": other}, students=student("tiny", mixtures=["distilled", "other"])
+    )
+    assert both.robustness.protected == ["tiny-other"]
     assert plan().mixtures.symbols == [] and plan(vocabulary=symbols).mixtures.symbols == ["<url>", "⟦1⟧"]
 
 

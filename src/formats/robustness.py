@@ -25,7 +25,7 @@ class Translated(TypedDict):
 
 
 class Row(TypedDict):
-    """A system, its type and its search. lists: by name, those of measure.perturb."""
+    """A system, its type and its search. protected: by decode.protection. lists: by name, those of measure.perturb."""
 
     system: str
     role: str
@@ -33,6 +33,7 @@ class Row(TypedDict):
     compute_type: str
     beam_size: int
     vocabulary_map: bool
+    protected: NotRequired[bool]
     lists: dict[str, Translated]
 
 

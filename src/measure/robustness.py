@@ -5,6 +5,7 @@ is installed. Nothing is timed. Versions with other case are scored without rega
 """
 
 import argparse
+import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import cast
@@ -23,6 +24,7 @@ from findings.loops import looping, said_twice
 from findings.metrics import bleu
 from findings.survival import survive
 from formats import records
+from formats.protection import KINDS
 from formats.robustness import Robustness, Row, Translated
 from measure.perturb import CASE, CLEAN, JOINED, PERTURBATIONS, SUITE, WORDS
 
@@ -107,21 +109,29 @@ def survived(lines: Lines, outputs: Sequence[str]) -> dict[str, list[int]]:
 
 
 def rows(models: Iterable[Path], beam_sizes: Sequence[int], lists: Lists, args: argparse.Namespace) -> Iterable[Row]:
-    """Every system with every beam; the translations are written into the folder ``args.translations``."""
+    """Every system with every beam, and those that learned it also with protection.
+
+    The translations are written into the folder ``args.translations``.
+    """
     for model in models:
-        for beam_size in beam_sizes:
-            translator = Translator(model, beam_size, vocabulary_map=args.vocabulary_map, workers=args.threads)
+        ways = (False, True) if engines.describe(model).system in args.protected else (False,)
+        for beam_size, protected in itertools.product(beam_sizes, ways):
+            kinds = KINDS if protected else ()
+            translator = Translator(
+                model, beam_size, vocabulary_map=args.vocabulary_map, workers=args.threads, protect=kinds
+            )
             about, search = translator.description, translator.search
             found: dict[str, Translated] = {}
-            named = f"{about.system or model.parent.name}, {model.name}, beam {beam_size}"
+            named = f"{about.system or model.parent.name}, {model.name}, beam {beam_size}{', protected' * protected}"
             for name, lines in progress(lists.lines.items(), named, len(lists.lines), "list"):
                 outputs = list(translator.translate(row[0] for row in lines))
                 found[name] = lists.translated(name, outputs)
                 if args.translations:
-                    path = args.translations / f"{about.system}.{model.name}.beam{beam_size}.{name}.txt"
+                    way = f"beam{beam_size}{'.protected' * protected}"
+                    path = args.translations / f"{about.system}.{model.name}.{way}.{name}.txt"
                     write_text(path, "".join(f"{line}\n" for line in outputs))
             translator.close()
-            yield Row(
+            row = Row(
                 system=about.system or model.parent.name,
                 role=about.role or "imported",
                 engine=about.engine,
@@ -130,6 +140,9 @@ def rows(models: Iterable[Path], beam_sizes: Sequence[int], lists: Lists, args: 
                 vocabulary_map=search.vocabulary_map,
                 lists=found,
             )
+            if protected:
+                row["protected"] = True
+            yield row
 
 
 def main() -> None:
@@ -141,6 +154,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of measure.perturb, for the report")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1])
     parser.add_argument("--no-vocabulary-map", dest="vocabulary_map", action="store_false")
+    parser.add_argument("--protected", nargs="+", default=[], help="systems that are also decoded with protection")
     parser.add_argument("--threads", type=positive, default=1, help="cores to use (default: %(default)s)")
     parser.add_argument("--config-hash", help="of the study's configuration")
     parser.add_argument("--translations", type=Path, help="folder to write the translations into")

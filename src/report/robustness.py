@@ -29,6 +29,7 @@ LISTS = {  # names on the page
     "number": "number with currency",
 }
 COUNTED = {"loops": "loops", "empty": "empty", "long": "long", "twice": "said twice"}
+PROTECTED = "Protected: what must survive was hidden behind symbols that the system learned to copy."
 ALONE = ("words", "suite")  # lists without references
 
 
@@ -44,7 +45,8 @@ def label(row: Row) -> str:
     """``deep int8 greedy map``, as in the tables of measurements."""
     search = "greedy" if row["beam_size"] == 1 else f"beam {row['beam_size']}"
     engine = "" if row["engine"] == "native" else f" {row['engine']}"
-    return f"{row['system']} {row['compute_type']} {search}{' map' * row['vocabulary_map']}{engine}"
+    protected = " protected" * row.get("protected", False)
+    return f"{row['system']} {row['compute_type']} {search}{' map' * row['vocabulary_map']}{engine}{protected}"
 
 
 def name_of(part: str) -> str:
@@ -110,9 +112,10 @@ def failures(data: Robustness) -> Iterator[dict[str, str]]:
 
 def table(data: Robustness) -> str:
     signatures = ", ".join(data["signatures"].values())
+    hidden = [PROTECTED] if any(row.get("protected") for row in data["rows"]) else []
     about = f"sacreBLEU: {signatures}. Seed {data['seed']}; {data['test_set']} sha256 {data['sha256'][:12]}."
     parts = (markup.table([*rows(data)]) for rows in (bleu, chrf, copies, failures))
-    return markup.document("Robustness", NOTE.format(**data), *parts, about)
+    return markup.document("Robustness", NOTE.format(**data), *parts, *hidden, about)
 
 
 def bleu(data: Robustness) -> Iterator[dict[str, str]]:

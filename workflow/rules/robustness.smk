@@ -45,10 +45,12 @@ rule translate_perturbed:
         seed=study.config.seed,
         config_hash=study.hash,
         beam_sizes=ROBUSTNESS.beam_sizes if ROBUSTNESS else [],
+        protected=f"--protected {' '.join(study.robustness.protected)}" if study.robustness.protected else "",
         vocabulary_map="" if ROBUSTNESS is None or ROBUSTNESS.vocabulary_map else "--no-vocabulary-map",
     shell:
         "python -m measure.robustness --models {input.models} --inputs {input.inputs} --test-set {params.test_set}"
         " --languages {params.languages} --seed {params.seed} --beam-sizes {params.beam_sizes} {params.vocabulary_map}"
+        " {params.protected}"
         " --threads {threads} --config-hash {params.config_hash} --translations {output.translations}"
         " --output {output.json} 2> >(shown {log})"
 

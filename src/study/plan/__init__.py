@@ -38,7 +38,7 @@ class Study:
         self.maps = Maps(config, self.models)
         self.search = Search(config, self.models, self.maps)
         self.speed = Speed(config, self.models)
-        self.robustness = Robustness(config, self.models)
+        self.robustness = Robustness(config, self.models, self.mixtures)
 
     @property
     def note(self) -> str:

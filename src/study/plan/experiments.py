@@ -8,7 +8,7 @@ from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
 from findings.comparison import BASELINE, BEAM
 from study.configuration import Configuration
-from study.plan.systems import Corpora, Paths, Systems, Teachers
+from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
 
 SPEED_TYPES = ("float32", "int8")  # which the speed tables compare, whatever else a study times
 DEVLIN_TYPES = ("float32", "int16", "int8")  # of the table of identities
@@ -153,12 +153,15 @@ class Robustness:
     """The systems whose robustness is measured, if the study asks for it.
 
     systems: those that it names, or all that are measured, but for those that OpenNMT-tf alone decodes. folders: theirs
-    of each type, for all engines. problem: why there are none, if so.
+    of each type, for all engines. protected: those that learned to copy symbols, which are decoded with protection,
+    too. problem: why there are none, if so.
     """
 
-    def __init__(self, config: Configuration, models: Models):
+    def __init__(self, config: Configuration, models: Models, mixtures: Mixtures):
         section = config.robustness
         self.systems = (section.systems or models.exported) if section else []
+        learned = {name: models.systems[name].mixture for name in self.systems if name in models.systems}
+        self.protected = [name for name, mixture in learned.items() if mixture in mixtures.protecting]
         types = section.types if section else []
         self.folders = [folder for type in types for folder in models.optimised(*self.systems, type=type)]
         asked = f"robustness: the study {config.study} does not ask for it: give it `robustness: {{}}`"
