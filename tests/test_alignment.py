@@ -12,7 +12,7 @@ from phrase_tables import run
 
 from common.errors import UserError
 from export import alignment as aligners
-from export.alignment import ALIGNERS, FastAlign, _words, aligned, encoded, grow_diag_final_and, train
+from export.alignment import ALIGNERS, FastAlign, _words, aligned, encoded, grow_diag_final_and, in_lines, linked, train
 from export.phrases import MAX_LENGTH
 from formats import records
 
@@ -30,6 +30,21 @@ def test_an_aligner_finds_a_word_by_word_translation(tmp_path, name):
     alignments = [record[2] for record in aligned(iter(pairs), ALIGNERS[name](tmp_path))]
     links = [link.split("-") for alignment in alignments for link in alignment.split()]
     assert len(links) > 2000 and sum(i == j for i, j in links) / len(links) > 0.95
+
+
+def test_the_links_of_what_is_trained_on_stay_beside_their_pairs(tmp_path):
+    """In shards, too; a pair that cannot be aligned has an empty line."""
+    sides = {"source": ["a b", "", *["c \u3000 b"] * 3, "c"], "target": ["x y", "y", *["z \u3000 y"] * 3, "z " * 5000]}
+    for name, lines in sides.items():
+        (tmp_path / name).write_text("".join(f"{line.strip(' ')}\n" for line in lines))
+    FastAlign.train(iter([(["a", "b"], ["x", "y"]), (["c", "\u3000", "b"], ["z", "\u3000", "y"])] * 50), tmp_path)
+
+    def lines(shard=None):
+        return [*linked(in_lines(tmp_path / "source", tmp_path / "target", shard), FastAlign(tmp_path))]
+
+    whole = lines()
+    assert whole == ["0-0 1-1", "", *["0-0 1-1 2-2"] * 3, ""]
+    assert [line for part in (1, 2, 3, 4) for line in lines((part, 4))] == whole
 
 
 @pytest.mark.slow

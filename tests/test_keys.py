@@ -76,7 +76,10 @@ READ_BY = {
         *("src/study/systems.py", "src/study/workload.py", "src/study/plan/systems.py"),
     ],
     "training": [
-        *(f"src/train/{name}.py" for name in ("train", "training", "schedule", "dataset", "optimizer")),
+        *(
+            f"src/train/{name}.py"
+            for name in ("train", "training", "schedule", "dataset", "optimizer", "guided_alignment")
+        ),
         "training.smk",
     ],
     "shape": ["src/study/expansion.py"],

@@ -18,6 +18,7 @@ from formats import loading, records
 from formats.shape import registry, shape
 from train import sample, vocabulary
 from train.dataset import dataset, groups, longest, rows, shuffle_buffer
+from train.guided_alignment import cost
 from train.moving_average import MovingAverage
 from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
@@ -61,9 +62,40 @@ def test_a_moving_average_is_that_of_its_definition():
     assert (weight.numpy() == last).all() and average.others[0].numpy() == pytest.approx(expected)
 
 
+def test_a_guided_alignment_costs_as_defined():
+    """Links of a piece count alike; a piece without a link, as padding, costs nothing."""
+    attention = tf.constant([[[0.5, 0.25, 0.25], [0.1, 0.2, 0.7], [1.0, 0, 0]]])
+    links = tf.constant([[[1.0, 1.0, 0], [0, 0, 1.0], [0, 0, 0]]])
+    expected = -((math.log(0.5) + math.log(0.25)) / 2 + math.log(0.7))
+    assert float(cost(attention, links, 0.1, cost_type="ce")) == pytest.approx(0.1 * expected)
+
+
+def test_links_stay_with_their_pairs_in_batches(tmp_path):
+    """Source and target are the same words in another order, so that a link can be checked by its words."""
+    generator = random.Random(1)
+    lines = []
+    for size in (1 + n % 7 for n in range(60)):
+        order = generator.sample(range(size), size)
+        words = [f"w{generator.randrange(50)}" for _ in range(size)]
+        lines.append((words, [words[i] for i in order], [f"{i}-{j}" for j, i in enumerate(order)] if size > 1 else []))
+    for number, name in enumerate(("source", "target", "links")):
+        (tmp_path / name).write_text("".join(f"{' '.join(line[number])}\n" for line in lines))
+    made = model(tmp_path, [f"w{n}" for n in range(50)])
+    files = [tmp_path / name for name in ("source", "target")]
+    seen = 0
+    for source, target in dataset(made, typed(TOKENS), *files, 60, tmp_path / "links"):
+        for row, links in enumerate(target["alignment"].numpy()):
+            size = int(source["length"][row])
+            assert links.sum() == (size if size > 1 else 0)
+            for j, i in zip(*np.nonzero(links), strict=True):
+                assert source["ids"][row, i] == target["ids_out"][row, j]
+            seen += 1
+    assert seen == 60
+
+
 def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     basic = entry(steps=10) | {"dropout": 0.1, "decay": "constant", "average_last": 2, "averages": [1, 4]}
-    basic |= {"precision": "float32", "moving_average": None}
+    basic |= {"precision": "float32", "moving_average": None, "alignment": None}
     settings = {"shape": {"units": 16}, "training": basic, "seed": 1, "data": ["a"]}
 
     def folder(**changes):
@@ -75,6 +107,7 @@ def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     assert folder(gpus=2) != folder()  # an update reads twice as many batches
     assert folder(precision="bfloat16") != folder()
     assert folder(moving_average=0.9999) != folder()
+    assert folder(alignment="guided") != folder()
     assert folder(average_last=8) != folder()  # so many checkpoints were not kept
     # Other steps: another rate at every step, or a second phase that begins elsewhere
     assert folder(decay="cosine", steps=20) != folder(decay="cosine")
@@ -100,7 +133,7 @@ def test_a_training_is_defined_by_the_bytes_that_it_reads(tmp_path):
 def test_an_open_precision_is_chosen_when_a_training_begins(tmp_path, monkeypatch):
     wide = VALUES | {"units": 512}
     common = {"epochs": None, "decay": "constant", "average_last": 2, "averages": [1], "device": "cpu",
-              "moving_average": None}  # fmt: skip
+              "moving_average": None, "alignment": None}  # fmt: skip
 
     def start(values=wide, asked=None, **changes):
         training = entry(steps=10) | common | {"precision": asked} | changes

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.slow
 
 STUDY = entry(steps=24, then=[phase(steps=4, accumulate=3)]) | TRAINING | TOKENS | {
     "batch_tokens": 40, "dropout": 0.2, "checkpoint_steps": 6, "validation_steps": 12, "patience": None,
-    "average_last": 2, "averages": [1, 2, 10], "moving_average": None, "device": "cpu", "precision": "float32",
-    "threads": 1,
+    "average_last": 2, "averages": [1, 2, 10], "moving_average": None, "alignment": None, "device": "cpu",
+    "precision": "float32", "threads": 1,
 }  # fmt: skip
 SHORT = STUDY | {"then": [], "steps": 8, "decay": "constant", "checkpoint_steps": 3}
 SHORT |= {"averages": [1, 2, 3, 4], "average_last": 1}
@@ -220,6 +220,22 @@ def test_a_moving_average_changes_no_update_and_survives_a_kill(data, trained, t
     losses = [[row["loss"] for row in learning["training"]] for learning in (plain, averaged)]
     assert losses[0] == losses[1] and losses[0]
     assert not same(weights(trained / "averaged"), weights(tmp_path / "finished/averaged"))
+
+
+def test_a_guided_alignment_changes_updates_and_survives_a_kill(data, trained, tmp_path):
+    guided, links = SHORT | {"alignment": "guided"}, []
+    for epoch in (1, 2):
+        pieces = [(data / f"{epoch}.{side}").read_text().split("\n")[:-1] for side in ("source", "target")]
+        lengths = [[len(line.split(" ")) for line in side] for side in pieces]
+        links.append(tmp_path / f"{epoch}.links")
+        links[-1].write_text("".join(f"{s - 1}-{t - 1} 0-0\n" for s, t in zip(*lengths, strict=True)))
+    refused("--links are for training.alignment: guided", data, tmp_path / "none", None, guided)
+    refused("--links are for training.alignment: guided", data, tmp_path / "none", None, SHORT, "--links", *links)
+    finished = tmp_path / "finished"
+    (left,) = left_by_kills(training(data, finished, None, guided, "--links", *links), finished, 3)
+    finish(data, left, None, guided, "--links", *links)
+    same_training(finished, left)
+    assert not same(weights(trained / "averaged"), weights(finished / "averaged"))
 
 
 def test_a_damaged_checkpoint_is_an_error_of_one_line(data, copied):

@@ -2,7 +2,8 @@
 
 ``train`` learns from a sample, the first ``--pairs`` pairs of a shuffled corpus; ``apply`` aligns a shard of the
 corpus with what was learned. Its records are ``source pieces<TAB>target pieces<TAB>links``, the links as ``0-0 1-2``,
-source position first, from 0.
+source position first, from 0. ``links`` aligns a shard of what a training reads, text in pieces, and writes the links
+alone, a line a pair, for a guided alignment (train.guided_alignment).
 """
 
 import argparse
@@ -31,6 +32,7 @@ from common.progress import progress
 from export.phrases import MAX_LENGTH
 from formats import records
 from formats.loading import pieces
+from formats.sentence import split_pieces
 
 # Pairs of a source and a target piece from which fast_align learns both directions in a minute, on one core of an AMD
 # EPYC (Zen 3).
@@ -172,12 +174,40 @@ def encoded(corpus: Path, model: Path, shard: records.Shard | None = None, most:
     for source, target in _in_pieces(records.read(corpus, shard), pieces(model)):
         if yielded == most:
             break
-        if min(len(source), len(target)) > 0 and max(len(source), len(target)) <= MAX_LENGTH:
+        if alignable(source, target):
             yielded += 1
             yield source, target
         else:
             left_out += 1
     print(f"{left_out:,} pairs left out: a side is empty or has more than {MAX_LENGTH:,} pieces", file=sys.stderr)
+
+
+def alignable(source: list[str], target: list[str]) -> bool:
+    return min(len(source), len(target)) > 0 and max(len(source), len(target)) <= MAX_LENGTH
+
+
+def in_lines(source: Path, target: Path, shard: records.Shard | None) -> Iterator[Pair]:
+    """Stream the pairs of two files of pieces, or of one shard of their lines."""
+    with open(source, "rb") as file:
+        total = sum(1 for _ in file)
+    part, parts = shard or (1, 1)
+    with open(source, encoding="utf-8", newline="\n") as left, open(target, encoding="utf-8", newline="\n") as right:
+        both = zip(left, right, strict=True)
+        for pair in itertools.islice(both, total * (part - 1) // parts, total * part // parts):
+            first, second = (split_pieces(line.removesuffix("\n")) for line in pair)
+            yield first, second
+
+
+def linked(pairs: Iterator[Pair], aligner: Aligner) -> Iterator[str]:
+    """Stream the lines of ``links``, empty ones for pairs that cannot be aligned."""
+    while batch := list(itertools.islice(pairs, BATCH * 10)):
+        links = iter(aligner.align([pair for pair in batch if alignable(*pair)]))
+        for pair in batch:
+            yield _text(next(links)) if alignable(*pair) else ""
+
+
+def _text(links: Links) -> str:
+    return " ".join(f"{i}-{j}" for i, j in links)
 
 
 def _in_pieces(pairs: Iterator[records.Record], processor: sentencepiece.SentencePieceProcessor) -> Iterator[Pair]:
@@ -190,7 +220,7 @@ def aligned(pairs: Iterator[Pair], aligner: Aligner) -> Iterator[records.Record]
     """Stream the records of ``apply``."""
     while batch := list(itertools.islice(pairs, BATCH * 10)):
         for (source, target), links in zip(batch, aligner.align(batch), strict=True):
-            yield " ".join(source), " ".join(target), " ".join(f"{i}-{j}" for i, j in links)
+            yield " ".join(source), " ".join(target), _text(links)
 
 
 def train(aligner: type[Aligner], pairs: Iterator[Pair], output: Path) -> None:
@@ -206,23 +236,35 @@ def apply(aligner: Aligner, pairs: Iterator[Pair], output: Path) -> None:
     records.write(output, progress(aligned(pairs, aligner), "aligning", unit="pair"))
 
 
+def write_links(aligner: Aligner, pairs: Iterator[Pair], output: Path) -> None:
+    with atomic_path(output) as part, open(part, "w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in progress(linked(pairs, aligner), "aligning", unit="pair"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("train", "apply"):
+    for name in ("train", "apply", "links"):
         options = commands.add_parser(name)
         options.add_argument("--aligner", choices=ALIGNERS, default="fast_align")
-        options.add_argument("--corpus", type=there, required=True, help="records of pairs")
-        options.add_argument("--sentencepiece", type=there, required=True, help="model that cuts the pairs into pieces")
+        if name == "links":
+            options.add_argument("--source", type=there, required=True, help="pieces, one sentence per line")
+            options.add_argument("--target", type=there, required=True, help="their translations, in pieces")
+        else:
+            options.add_argument("--corpus", type=there, required=True, help="records of pairs")
+            options.add_argument("--sentencepiece", type=there, required=True, help="model that cuts them into pieces")
         if name == "train":
             options.add_argument("--pairs", type=int, default=1_000_000)
         else:
             options.add_argument("--probabilities", type=there, required=True, help="folder that train wrote")
             options.add_argument("--shard", type=records.shard, help="K/N: only this part of the corpus")
-        options.add_argument("--output", type=Path, required=True, help="train: folder, apply: records to write")
+        options.add_argument("--output", type=Path, required=True, help="train: folder, apply: records, links: text")
     args = parser.parse_args()
 
     aligner = ALIGNERS[args.aligner]
+    if args.command == "links":
+        write_links(aligner(args.probabilities), in_lines(args.source, args.target, args.shard), args.output)
+        return
     if args.command == "train":
         train(aligner, encoded(args.corpus, args.sentencepiece, most=args.pairs), args.output)
     else:

@@ -178,6 +178,10 @@ class _Planned:
             yield self._group(f"sample {mixture}", Stage.EPOCHS, drawn * epochs, epochs, after=made)
             what = {"cores": THREADS, "after": [f"sample {mixture}", "vocabulary"]}
             yield self._group(f"encode {mixture}", Stage.EPOCHS, pairs * seconds["encode"] * epochs, epochs, **what)
+            if any(system.training.alignment and system.mixture == mixture for system in self._work.trained):
+                total, number = pairs * seconds["align"] * epochs, self._config.alignment.shards * epochs
+                after = [f"encode {mixture}", "alignment_probabilities"]
+                yield self._group(f"align_epoch_shard {mixture}", Stage.ALIGNMENT, total, number, after=after)
         yield self._vocabulary()
 
     def _vocabulary(self) -> Jobs:
@@ -194,6 +198,7 @@ class _Planned:
             reserved = self._reserved(system)  # several GPUs count as so many times as fast
             seconds = self._work.training_seconds(system) / (reserved["gpus"] or reserved["cores"])
             after = [f"encode {system.mixture}", f"train {system.start_from}"]
+            after += [f"align_epoch_shard {system.mixture}"] if system.training.alignment else []
             yield self._group(f"train {system.name}", stage, seconds, after=after, **reserved)
 
     def _reserved(self, system: Trained) -> dict[str, int]:

@@ -39,6 +39,8 @@ def _teacher_problems(path: str, teacher: Teacher) -> Iterator[str]:
         yield f"{path}.training is missing"
     else:
         yield from _training_problems(f"{path}.training", teacher.training)
+        if teacher.training.alignment:
+            yield f"{path}.training.alignment: is for students; the alignment is of what they learn from, which comes later"
         yield from _start_problems(path, teacher)
         if (start := teacher.start_from) is not None and not is_folder(start):
             yield f"{path}.start_from: {start!r} is no folder; a teacher begins with weights from elsewhere (./{start})"
@@ -112,5 +114,7 @@ def _shape_problems(path: str, system: Teacher | Student) -> Iterator[str]:
     if (file := getattr(built, "file", None)) and not file.is_file():
         yield f"{path}.shape.model: no file {file}"
     precision = system.training.precision if system.training else None
+    if system.training and system.training.alignment and not isinstance(built, Transformer):
+        yield f"{path}.training.alignment: is for Transformers, not for {built}"
     if precision == "bfloat16" and not isinstance(built, Transformer):
         yield f"{path}.training.precision: {precision} is for Transformers; train {built} in float32"

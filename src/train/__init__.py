@@ -18,6 +18,7 @@ The parts of ``train``:
 - ``dataset``: the batches of one pass
 - ``precision``: float32 or bfloat16, where the settings leave it open
 - ``optimizer``: OpenNMT-tf's parameters, and a faster cross-entropy
+- ``guided_alignment``: the loss of a head that learns the links of word alignments
 - ``trainer``: OpenNMT-tf's Trainer, made resumable
 - ``moving_average``: of the weights, kept in checkpoints
 - ``replicas``: training on several devices

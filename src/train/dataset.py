@@ -95,16 +95,20 @@ def shuffle_buffer(pairs: int) -> int:
     return SHUFFLE_BUFFER if pairs <= SHUFFLE_BUFFER else ceil(pairs / ceil(pairs / SHUFFLE_BUFFER))
 
 
-def dataset(model: Any, training: Training, source: Path, target: Path, pairs: int) -> MergedTail:
+def dataset(
+    model: Any, training: Training, source: Path, target: Path, pairs: int, links: Path | None = None
+) -> MergedTail:
     """The batches of one pass through an epoch of ``pairs`` pairs.
 
     model: an initialized OpenNMT-tf model. training: an entry of the configuration. source, target: pieces, a sentence
-    per line.
+    per line. links: their alignments (export.alignment), which become the labels' ``alignment``, float32 (rows, target
+    pieces, source pieces).
     """
     import tensorflow as tf
 
     unit = "tokens" if training.batch_tokens else "sentences"
     size = training.batch_tokens or training.batch_sentences or 0  # one of them is given
+    model.examples_inputter.annotation_files = {"train_alignments": str(links)} if links else {}
     batches = tf.autograph.experimental.do_not_convert(model.examples_inputter.make_training_dataset)(
         str(source),
         str(target),

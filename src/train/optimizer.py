@@ -8,6 +8,7 @@ the correct piece, the sum of all logits, and the normalizer of the softmax, whi
 from typing import Any
 
 from formats.decoding import MAXIMUM_OUTPUT
+from train import guided_alignment
 from train.settings import Training
 
 Parameters = dict[str, Any]  # OpenNMT-tf's ``params``
@@ -39,6 +40,7 @@ def opennmt_parameters(training: Training, steps: int) -> Parameters:
         "average_loss_in_time": True,
         "label_smoothing": training.label_smoothing,
         "maximum_decoding_length": MAXIMUM_OUTPUT,
+        **guided_alignment.parameters(training),
     }
 
 

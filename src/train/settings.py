@@ -32,6 +32,7 @@ class Training(Section):
     average_last: int
     averages: list[int]
     moving_average: Number | None
+    alignment: str | None  # guided, or None
     validation_steps: int
     precision: str | None  # None: train.precision chooses
     threads: int

@@ -70,6 +70,7 @@ def run_folder(parent: Path, settings: Document) -> Path:
         "gpus": 1,
         "precision": "float32",
         "moving_average": None,
+        "alignment": None,
     }  # left out, so that folders of earlier versions keep their names
     irrelevant |= {key for key, value in usual.items() if training[key] == value}
     relevant = {key: value for key, value in training.items() if key not in irrelevant}
@@ -136,6 +137,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--epochs", type=there, nargs="+", required=True, help="JSON that train.sample wrote, per epoch"
     )
+    parser.add_argument("--links", type=there, nargs="+", default=[], help="their alignments, if it is guided")
     parser.add_argument("--dev", type=there, required=True, help="dev set as records, for the references")
     parser.add_argument("--dev-source", type=there, required=True, help="its source side in pieces")
     parser.add_argument("--vocabulary", type=there, required=True, help="vocabulary.txt, made by train.vocabulary")
@@ -193,9 +195,11 @@ def main() -> None:
     args = options().parse_args()
     asked: Settings = args.settings
     logging.basicConfig(format=f"%(asctime)s {asked.system}: %(message)s", datefmt="%H:%M:%S", force=True)
+    if bool(asked.training.alignment) != bool(args.links):
+        raise UserError("--links are for training.alignment: guided, which needs them")
     job = BatchJob(f"training of {asked.system}")
     ended_by = [args.dev] if asked.training.patience else []
-    data = (*args.source, *args.target, args.vocabulary, *ended_by)
+    data = (*args.source, *args.target, *args.links, args.vocabulary, *ended_by)
     name, run = begun(args.runs, definition(asked, data, args.start_from), shape(asked.shape))
     args.settings = replace(asked, training=replace(asked.training, precision=name))
     if not asked.training.precision:

@@ -14,7 +14,7 @@ from common.errors import UserError
 from common.files import read_json, write_text
 from formats import learning, records
 from formats.shape import Custom, shape
-from train import optimizer, settings
+from train import guided_alignment, optimizer, settings
 from train.dataset import MergedTail, dataset
 from train.moving_average import MovingAverage
 from train.optimizer import Parameters, opennmt_parameters
@@ -34,14 +34,16 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 class Inputs:
     """What a training reads, and its threads.
 
-    source, target: the epochs in pieces, a sentence per line. epochs: JSON of train.sample, per epoch. dev: records,
-    for the references. dev_source: its source side in pieces. start_from: an averaged model, None for random weights.
-    target_language: chooses the tokens of BLEU.
+    source, target: the epochs in pieces, a sentence per line. epochs: JSON of train.sample, per epoch. links: alignments
+    of the epochs (export.alignment), if the alignment is guided. dev: records, for the references. dev_source: its
+    source side in pieces. start_from: an averaged model, None for random weights. target_language: chooses the tokens
+    of BLEU.
     """
 
     source: list[Path]
     target: list[Path]
     epochs: list[Path]
+    links: list[Path]
     dev: Path
     dev_source: Path
     vocabulary: Path
@@ -63,6 +65,7 @@ class Training:
         training, built = settings.training, shape(settings.shape)
         prepare_tensorflow(training, files.threads, settings.seed)
         optimizer.install_cross_entropy()
+        guided_alignment.install_cost()
         self._replicas = Replicas(training.device, training.gpus)
         self._settings, self._files, self._job = settings, files, job
         self._autograph = isinstance(built, Custom)  # other shapes have no condition on a tensor
@@ -194,7 +197,8 @@ class Training:
         epoch, seed = number % len(self._files.source), self._settings.seed
         tf.random.set_seed(seed + 1 + number)
         sides = self._files.source[epoch], self._files.target[epoch]
-        batches = dataset(self.model, self._settings.training, *sides, self._pairs[epoch])
+        links = self._files.links[epoch] if self._files.links else None
+        batches = dataset(self.model, self._settings.training, *sides, self._pairs[epoch], links)
         tf.random.set_seed(seed)
         return batches
 

@@ -66,6 +66,44 @@ rule align_shard:
         " --sentencepiece {input.sentencepiece} --probabilities {input.probabilities} --output {output.shard} 2> {log}"
 
 
+rule align_epoch_shard:
+    """The links of a part of an epoch, for a guided alignment. By the pieces that are trained on, as an epoch may have
+    augmented pairs, and none of a corpus that is not in its mixture."""
+    input:
+        source=study.paths.epoch("{mixture}", "{epoch}", "source"),
+        target=study.paths.epoch("{mixture}", "{epoch}", "target"),
+        probabilities=rules.alignment_probabilities.output.probabilities,
+    output:
+        shard=temp(f"{study.folder}/training/{{mixture}}.{{epoch}}.{{scatteritem}}.links"),
+    log:
+        f"{study.folder}/logs/align_{{mixture}}_{{epoch}}_{{scatteritem}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/align_{{mixture}}_{{epoch}}_{{scatteritem}}.tsv"
+    resources:
+        **growing(mem_mb=2000, runtime=requests.minutes("align_epoch_shard")),
+    params:
+        aligner=study.config.alignment.aligner,
+        shard=lambda w: w.scatteritem.replace("-of-", "/"),
+    shell:
+        "python -m export.alignment links --aligner {params.aligner} --source {input.source} --target {input.target}"
+        " --shard {params.shard} --probabilities {input.probabilities} --output {output.shard} 2> {log}"
+
+
+rule align_epoch:
+    input:
+        shards=gather.alignment(f"{study.folder}/training/{{{{mixture}}}}.{{{{epoch}}}}.{{scatteritem}}.links"),
+    output:
+        links=study.paths.epoch("{mixture}", "{epoch}", "links"),
+    log:
+        f"{study.folder}/logs/align_epoch_{{mixture}}_{{epoch}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/align_epoch_{{mixture}}_{{epoch}}.tsv"
+    resources:
+        **growing(mem_mb=500, runtime=10),
+    shell:
+        "cat {input.shards} > {output.links} 2> {log}"
+
+
 rule extract_shard:
     input:
         shard=rules.align_shard.output.shard,

@@ -52,6 +52,7 @@ rule train_teacher:
         source=lambda w: expand(rules.encode.output.source, **study.mixtures.epochs_of(w.system)),
         target=lambda w: expand(rules.encode.output.target, **study.mixtures.epochs_of(w.system)),
         epochs=lambda w: expand(rules.sample.output.counts, **study.mixtures.epochs_of(w.system)),
+        links=lambda w: study.mixtures.links(w.system),
         dev=study.paths.clean(study.corpora.dev),
         dev_source=f"{study.folder}/training/dev.source",
         vocabulary=rules.vocabulary.output.vocabulary,
@@ -78,10 +79,11 @@ rule train_teacher:
     params:
         settings=lambda w: as_json(study.training(w.system)),
         start=lambda w, input: f"--start-from {input.start}" if input.start else "",
+        links=lambda w, input: f"--links {input.links}" if input.links else "",
         runs=f"{study.folder}/systems/{{system}}",
     shell:
         "python -m train.train {params.settings:q} --source {input.source} --target {input.target}"
-        " --epochs {input.epochs} --dev {input.dev} --dev-source {input.dev_source} --vocabulary {input.vocabulary}"
+        " --epochs {input.epochs} {params.links} --dev {input.dev} --dev-source {input.dev_source} --vocabulary {input.vocabulary}"
         " --sentencepiece {input.sentencepiece} {params.start} --threads {threads}"
         " --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(shown {log})"
 

@@ -77,7 +77,11 @@ class Study:
         """The content of a system's model.json that its files do not have."""
         languages = {"source": self.pair[0], "target": self.pair[1]}
         longest = self.config.decoding.max_decoding_length
-        return {"study": self.name, **self.about(system), **languages, "max_decoding_length": longest}
+        described = {"study": self.name, **self.about(system), **languages, "max_decoding_length": longest}
+        trained = self.systems.trained.get(system)
+        if trained and trained.training.alignment:
+            described |= {"alignment": {"layer": trained.shape["decoder_layers"] - 1, "head": 0}}
+        return described
 
     def corpora_of(self, system: str) -> list[Document]:
         """The corpora that a system learned from, for its model card."""

@@ -55,7 +55,9 @@ class Paths:
     clean_counts = _path("corpora/clean/{}.json")  # of a corpus: kept and dropped lines by rule
     coverage = _path("alignment/coverage/{}.json")  # of a corpus, by each map of a grid
     distilled = _path("distilled/{}/{}/{}.tsv.zst")  # of a teacher, targets and a corpus: its translations
-    epoch = _path("training/{}.{}.{}")  # of a mixture, number, side: tsv.zst the pairs; source, target the pieces
+    epoch = _path(
+        "training/{}.{}.{}"
+    )  # of a mixture, number, side: tsv.zst the pairs; source, target the pieces; links
     averaged = _path("systems/{}/averaged")  # of a system: the trained model, an OpenNMT-tf checkpoint
     learning = _path("systems/{}/learning.json")  # of a system: the dev BLEU, length and speed of its training
     converted = _path("systems/{}/converted/{}")  # of a system and a type: the bare CTranslate2 model
@@ -265,6 +267,12 @@ class Mixtures:
         """The wildcards ``mixture`` and ``epoch`` of all epochs that a system learns from."""
         epochs = self.config.distillation.epochs
         return {"mixture": self.systems.trained[system].mixture, "epoch": range(1, epochs + 1)}
+
+    def links(self, system: str) -> list[str]:
+        """The alignments of all epochs that a system learns from, if its alignment is guided."""
+        if not (trained := self.systems.trained[system]).training.alignment:
+            return []
+        return [self.paths.epoch(trained.mixture, number, "links") for number in self.epochs_of(system)["epoch"]]
 
     def teachers_of(self, system: str) -> list[str]:
         """The teachers whose translations a system learned from."""
