@@ -29,8 +29,8 @@ from common.command_line import there
 from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
 from common.progress import progress
-from decode import protection
-from decode.translator import Translator, decoding_options, loaded
+from decode import protection, rich_text
+from decode.translator import Translator, decoding_options
 from formats.model_folder import NOT_DECODED
 
 PR_SET_PDEATHSIG = 1  # prctl(2): the signal that a process gets when its parent dies
@@ -258,6 +258,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     decoding_options(parser)
     protection.options(parser)
+    rich_text.options(parser)
     parser.add_argument("--input", type=there, help="text to translate; default: standard input")
     parser.add_argument("--output", type=Path, help="translation; default: standard output")
     parser.add_argument("--resume", action="store_true", help="go on with an output that was not finished")
@@ -274,7 +275,7 @@ def main() -> None:
         source = stack.enter_context(open(args.input, "rb")) if args.input else sys.stdin.buffer
         if args.output and args.output.exists() and os.path.samestat(args.output.stat(), os.fstat(source.fileno())):
             raise UserError(f"{args.output} is the input, too; write the translation to another file")
-        translator = loaded(args, **protection.chosen(args))
+        translator = rich_text.loaded(args, **protection.chosen(args))
         stack.callback(translator.close)
         if translator.engine.int8_saturates:
             print(cpu.warning(args.model), file=sys.stderr)

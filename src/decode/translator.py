@@ -3,7 +3,7 @@
 import argparse
 import itertools
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -190,8 +190,8 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def loaded(args: argparse.Namespace, **options: Any) -> Translator:
-    """The translator of ``decoding_options``. options: further arguments of Translator.
+def loaded(args: argparse.Namespace, make: Callable[..., Translator] = Translator, **options: Any) -> Translator:
+    """The translator of ``decoding_options``. make: its class; options: its further arguments.
 
     Raises UserError for a folder that cannot be decoded with these options.
     """
@@ -202,4 +202,4 @@ def loaded(args: argparse.Namespace, **options: Any) -> Translator:
     names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "long_lines", "device", "checksums", "threads",
              "source_prefix", "target_prefix", "others")  # fmt: skip
     chosen = {name: getattr(args, name) for name in (*names, *switches.numbers(), "without")}
-    return Translator(args.model, **chosen, **options)
+    return make(args.model, **chosen, **options)

@@ -40,7 +40,7 @@ def _teacher_problems(path: str, teacher: Teacher) -> Iterator[str]:
     else:
         yield from _training_problems(f"{path}.training", teacher.training)
         if teacher.training.alignment:
-            yield f"{path}.training.alignment: is for students; the alignment is of what they learn from, which comes later"
+            yield f"{path}.training.alignment: is for students, as the alignment is of what they learn"
         yield from _start_problems(path, teacher)
         if (start := teacher.start_from) is not None and not is_folder(start):
             yield f"{path}.start_from: {start!r} is no folder; a teacher begins with weights from elsewhere (./{start})"

@@ -34,10 +34,9 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 class Inputs:
     """What a training reads, and its threads.
 
-    source, target: the epochs in pieces, a sentence per line. epochs: JSON of train.sample, per epoch. links: alignments
-    of the epochs (export.alignment), if the alignment is guided. dev: records, for the references. dev_source: its
-    source side in pieces. start_from: an averaged model, None for random weights. target_language: chooses the tokens
-    of BLEU.
+    source, target: the epochs in pieces, a sentence per line. epochs: JSON of train.sample, per epoch. links: their
+    alignments (export.alignment), if these are guided. dev: records, for the references. dev_source: its source side in
+    pieces. start_from: an averaged model, None for random weights. target_language: chooses the tokens of BLEU.
     """
 
     source: list[Path]

@@ -94,6 +94,8 @@ def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
         raise UserError(f"{folder}: only greedy search keeps finished sentences; leave out --no-remove-finished")
     if (search.source_prefix or search.target_prefix) and not engine.prefixes:
         raise UserError(f"{folder}: {engine.label} has no --source-prefix and no --target-prefix; leave them out")
+    if search.alignment and not engine.aligns:
+        raise UserError(f"{folder}: {engine.label} tells no attention; give a folder of the native engine")
     if search.others and not engine.ensembles:
         raise UserError(f"{folder}: {engine.label} decodes with one model; give --model only one folder")
     others = {other: describe_for(other, engine) for other in search.others}

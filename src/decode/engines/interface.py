@@ -11,6 +11,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from common.errors import UserError
 from formats import switches
 from formats.decoding import MAXIMUM_INPUT
@@ -30,7 +33,7 @@ class Search:
 
     without: names of formats.switches that are off, mostly optimisations of the native engine. source_prefix,
     target_prefix: pieces before every source, and those that every translation begins with, instead of the model's own.
-    others: folders of further models, which decode with the first as an ensemble.
+    others: folders of further models, which decode with the first as an ensemble. alignment: translations are Attended.
 
     All engines score a finished hypothesis by log probability / length^``length_penalty``; the length includes the end
     token. OpenNMT-tf's formula, ((5 + length) / 6)^penalty (Wu et al. 2016), is not used, so that equal weights give
@@ -48,9 +51,22 @@ class Search:
     source_prefix: tuple[str, ...] | None = None
     target_prefix: tuple[str, ...] | None = None
     others: tuple[Path, ...] = ()
+    alignment: bool = False
 
     def __post_init__(self) -> None:
         switches.off(self.without)
+
+
+class Attended(list[Any]):
+    """A translation in pieces, as the engine numbers them or as text.
+
+    text: its pieces as text. attention: of the head that is aligned, else the mean of the last layer's; float32
+    [pieces; pieces of the source].
+    """
+
+    def __init__(self, pieces: Iterable[Any], text: list[str], attention: NDArray[np.float32]):
+        super().__init__(pieces)
+        self.text, self.attention = text, attention
 
 
 class Coder(Protocol):
@@ -84,6 +100,7 @@ class Engine(ABC):
     map_file: ClassVar[str | None] = None  # the vocabulary map in a model folder; None: not supported
     ensembles: ClassVar[bool] = False  # whether a search may have others
     prefixes: ClassVar[bool] = False  # whether a search may have source_prefix and target_prefix
+    aligns: ClassVar[bool] = False  # whether a search may have alignment
     isa_variable: ClassVar[str | None] = None  # environment variable of the instruction set
 
     longest_input: int = MAXIMUM_INPUT  # in pieces; longer lines are cut

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from common.errors import UserError
 from decode import tuned
-from decode.engines.interface import Batch, Coder, Engine, Search, TextCoder, in_one_line
-from formats import decoding, model_folder, native_model, switches
+from decode.engines.interface import Attended, Batch, Coder, Engine, Search, TextCoder, in_one_line
+from formats import decoding, model_folder, native_model, safetensors, switches
 from formats.model_folder import Description
 from formats.numbered import Numbered
 from formats.tokenizers import mark
@@ -36,6 +36,7 @@ class Native(Engine):
     isa_variable = ISA
     prefixes = True
     ensembles = True
+    aligns = True
     of_batch = False
     files: ClassVar = {
         native_model.NAME: "weights, packed as the engine uses them",
@@ -101,6 +102,9 @@ class Native(Engine):
         self._free: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for worker in self._workers:
             self._free.put(worker)
+        if search.alignment and self._marks:
+            raise UserError(f"{folder}: the attention of a model of many languages is not told; leave out --html")
+        layer, head = _aligned_head(folder, description) if search.alignment else (-1, -1)
         self.effective_compute_type = description.quantization
         self.isa = engine.isa()
         frame = max(len(self._vocabulary.prefix), 1 if self._marks else 0) + len(self._vocabulary.suffix)
@@ -112,6 +116,8 @@ class Native(Engine):
             vocabulary_map=search.vocabulary_map,
             blocked_ngram=search.blocked_ngram,
             without=without,
+            attention_layer=layer,
+            attention_head=head,
         )
         try:
             self._workers[0].translate([], self._options)  # reports invalid options now
@@ -139,10 +145,25 @@ class Native(Engine):
     def _translate(self, sources: list[list[int]], prefixes: list[list[int]] | None) -> list[list[int]]:
         """The best translations in numbers, without what they had to begin with and what is no text."""
         with self._worker() as worker:
-            found = [best.pieces for best, *_ in worker.translate(sources, self._options, prefixes)]
+            best = [first for first, *_ in worker.translate(sources, self._options, prefixes)]
+        found = [hypothesis.pieces for hypothesis in best]
         if prefixes:
             found = [pieces[len(prefix) :] for pieces, prefix in zip(found, prefixes, strict=True)]
-        return [*map(self._vocabulary.without_hidden, found)]
+        found = [*map(self._vocabulary.without_hidden, found)]
+        if self._options.attention_layer < 0:
+            return found
+        return [
+            self._attended(pieces, of, len(own or ()))
+            for pieces, of, own in zip(found, best, prefixes or itertools.repeat(None), strict=False)
+        ]
+
+    def _attended(self, pieces: list[int], hypothesis: Any, prefix: int) -> Attended:
+        """The pieces of a hypothesis with their attention; prefix: pieces that it had to begin with."""
+        before, after = len(self._vocabulary.prefix), len(self._vocabulary.suffix)
+        columns = slice(before, hypothesis.attention.shape[1] - after)
+        own = hypothesis.pieces[prefix:]
+        kept = [row for row, piece in enumerate(own, prefix) if self._vocabulary.without_hidden([piece])]
+        return Attended(pieces, self._vocabulary.pieces(pieces), hypothesis.attention[kept[: len(pieces)], columns])
 
     def _framed(self, batch: Batch) -> tuple[list[list[int]], list[list[int]] | None]:
         """Sources in numbers, and what their translations begin with, if anything.
@@ -209,6 +230,13 @@ def _vocabulary(folder: Path, search: Search) -> native_model.Vocabulary:
     given = {"prefix": search.source_prefix, "target_prefix": search.target_prefix}
     vocabulary.reframe(folder, {name: pieces for name, pieces in given.items() if pieces is not None})
     return vocabulary
+
+
+def _aligned_head(folder: Path, description: Description) -> tuple[int, int]:
+    """Layer and head of the attention to go by: the one that learned an alignment, or all of the last layer (-1)."""
+    if found := description.alignment:
+        return found.layer, found.head
+    return int(safetensors.metadata(folder / Native.weights).get("decoder_layers", 1)) - 1, -1
 
 
 def _require_same(first: native_model.Vocabulary, folder: Path, other: native_model.Vocabulary, path: Path) -> None:

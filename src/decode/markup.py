@@ -1,0 +1,290 @@
+"""Text with inline markup: its tags are taken out, and put around what the translation aligns with their content.
+
+A line is divided at what separates texts, such as ``<p>`` or ``<br>``; this stays as it is. Inside of a text are
+elements, void tags and comments. A line may be a part of a document: an element that it opens and does not close ends
+with the line, without an end tag, and one that it closes only begins with it. Tags always nest: of elements that
+overlap, the inner one is closed and opened again, and an end tag inside of another element is dropped.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from html.parser import HTMLParser
+
+import numpy as np
+from numpy.typing import NDArray
+
+SEPARATORS = """
+address article aside blockquote body br button caption center dd details dialog div dl dt fieldset figcaption figure
+footer form h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main meta nav noscript ol optgroup option p pre
+script section select style summary table tbody td template textarea tfoot th thead title tr ul
+"""
+BLOCKS = frozenset(SEPARATORS.split())  # names of tags that separate texts
+VOIDS = "area base br col embed hr img input link meta param source track wbr"
+VOID = frozenset(VOIDS.split())
+RAW = {"script", "style"}  # whose content is no text
+UNIT = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+|\S")
+Span = tuple[int, int]  # characters, or units, from the first to the one behind the last
+
+
+@dataclass
+class Element:
+    """A tag pair around these characters of a text, or a void tag. start or end is empty where the line has none."""
+
+    name: str
+    start: str
+    begin: int
+    end: str = ""
+    stop: int = -1
+    void: bool = False
+    inside: "list[Element]" = field(default_factory=list)
+
+
+@dataclass
+class Text:
+    """A text between separators, with its outer elements."""
+
+    text: str = ""
+    elements: list[Element] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Characters of pieces of a source and of its translation; weights: float32 [translation, source]."""
+
+    source: Sequence[Span]
+    target: Sequence[Span]
+    weights: NDArray[np.float32]
+
+
+class Line(HTMLParser):
+    """A line of markup. parts: its texts, and what is between them as it is."""
+
+    def __init__(self, line: str):
+        super().__init__(convert_charrefs=True)
+        self.parts: list[Text | str] = [Text()]
+        self._open: list[Element] = []
+        self._raw = ""
+        self.feed(line)
+        self.close()
+        self._leave()
+
+    @property
+    def texts(self) -> list[Text]:
+        return [part for part in self.parts if isinstance(part, Text)]
+
+    @property
+    def _text(self) -> Text:
+        last = self.parts[-1]
+        assert isinstance(last, Text)
+        return last
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        text = self.get_starttag_text() or f"<{tag}>"
+        if tag in BLOCKS:
+            self._raw = tag if tag in RAW else ""
+            self._separate(text)
+        elif tag in VOID:
+            self._void(text)
+        else:
+            self._enter(Element(text[1 : 1 + len(tag)], text, len(self._text.text)))
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        text = self.get_starttag_text() or f"<{tag}/>"
+        if tag in BLOCKS:
+            self._separate(text)
+        else:
+            self._void(text)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in BLOCKS:
+            self._raw = ""
+            self._separate(f"</{tag}>")
+            return
+        names = [element.name.lower() for element in self._open]
+        if tag not in names:
+            if not self._open and tag not in VOID:  # it began on an earlier line
+                text = self._text
+                whole = Element(tag, "", 0, f"</{tag}>", len(text.text), inside=text.elements)
+                text.elements = [whole]
+            return
+        inner = []
+        while self._open[-1].name.lower() != tag:
+            inner.append(self._open[-1])
+            self._exit()
+        self._exit()
+        for element in reversed(inner):
+            self._enter(Element(element.name, element.start, len(self._text.text)))
+
+    def handle_data(self, data: str) -> None:
+        if self._raw:
+            self._separate(data)
+        else:
+            self._text.text += data
+
+    def handle_comment(self, data: str) -> None:
+        self._void(f"<!--{data}-->")
+
+    def handle_decl(self, decl: str) -> None:
+        self._void(f"<!{decl}>")
+
+    def unknown_decl(self, data: str) -> None:
+        self._void(f"<![{data}]>")
+
+    def handle_pi(self, data: str) -> None:
+        self._void(f"<?{data}>")
+
+    def _void(self, text: str) -> None:
+        place = len(self._text.text)
+        self._add(Element("", text, place, stop=place, void=True))
+
+    def _add(self, element: Element) -> None:
+        (self._open[-1].inside if self._open else self._text.elements).append(element)
+
+    def _enter(self, element: Element) -> None:
+        self._add(element)
+        self._open.append(element)
+
+    def _exit(self) -> None:
+        element = self._open.pop()
+        element.end, element.stop = f"</{element.name}>", len(self._text.text)
+
+    def _leave(self) -> None:
+        for element in self._open:
+            element.stop = len(self._text.text)
+
+    def _separate(self, separator: str) -> None:
+        """End a text; what is open goes on in the next one."""
+        self._leave()
+        self.parts += [separator, Text()]
+        again, self._open = self._open, []
+        for element in again:
+            self._enter(Element(element.name, "", 0))
+
+
+def placed(source: Text, translation: str, alignment: Alignment, units: Sequence[Span]) -> str:
+    """The translation with the elements of the source, escaped. units: what a tag never divides, characters."""
+    return _Placing(source, translation, alignment, units).written()
+
+
+def units(text: str, pieces: Iterable[Span] | None = None) -> list[Span]:
+    """Words, numbers and marks; in a language without spaces what they are inside of ``pieces``."""
+    spans = [(0, len(text))] if pieces is None else pieces
+    return [match.span() for begin, end in spans for match in UNIT.finditer(text, begin, end)]
+
+
+class _Placing:
+    def __init__(self, source: Text, translation: str, alignment: Alignment, units: Sequence[Span]):
+        self._source, self._text, self._units = source, translation, units
+        spans = [_stripped(source.text, span) for span in alignment.source][: alignment.weights.shape[1]]
+        self._spans = np.array(spans, np.int64).reshape(-1, 2)
+        self._shares = np.zeros((len(units), len(spans)), np.float32)
+        rows = list(zip(alignment.target, alignment.weights, strict=False))
+        for unit, (begin, end) in enumerate(units):
+            for (first, last), row in rows:
+                self._shares[unit] += row[: len(spans)] * max(0, min(end, last) - max(begin, first))
+        self._shares /= np.maximum(self._shares.sum(1, keepdims=True), 1e-9)
+        self._out: list[str] = []
+        self._done = 0  # characters written
+
+    def written(self) -> str:
+        self._write(self._source.elements, (0, len(self._source.text)), (0, len(self._units)))
+        self._upto(len(self._text))
+        return "".join(self._out)
+
+    def _upto(self, place: int) -> None:
+        self._out.append(escape(self._text[self._done : place], quote=False))
+        self._done = max(self._done, place)
+
+    def _write(self, elements: list[Element], outer: Span, room: Span) -> None:
+        """Write the elements inside of ``outer``, characters of the source, into ``room``, units of the translation."""
+        for (begin, end), element in self._placed(elements, outer, room):
+            if begin < end or begin < room[1]:
+                self._upto(self._units[begin][0])
+            elif room[0] < room[1]:
+                self._upto(self._units[room[1] - 1][1])
+            self._out.append(element.start)
+            self._write(element.inside, (element.begin, element.stop), (begin, end))
+            if begin < end:
+                self._upto(self._units[end - 1][1])
+            self._out.append(element.end)
+
+    def _placed(self, elements: list[Element], outer: Span, room: Span) -> list[tuple[Span, Element]]:
+        """The elements with their units, in the order of the translation; no two have a unit in common."""
+        scores = {id(element): self._score(element) for element in elements if self._has_text(element)}
+        order = sorted(scores, key=lambda key: -float(np.maximum(scores[key][room[0] : room[1]], 0).sum()))
+        taken: dict[int, Span] = {}
+        by_id = {id(element): element for element in elements}
+        bound = [key for key in order if not self._closed(by_id[key])]
+        for key in (*bound, *(key for key in order if key not in bound)):
+            whole = self._source.text[slice(*outer)].strip() == self._content(by_id[key])
+            free = _free(room, taken.values())
+            taken[key] = room if whole and free == [room] else self._best(by_id[key], scores[key], free, room)
+        found: list[tuple[Span, int, Element]] = []
+        for number, element in enumerate(elements):
+            if (span := taken.get(id(element))) is None:
+                place = self._beside(element, outer, room, [(taken[key], by_id[key]) for key in taken])
+                span = (place, place)
+            found.append((span, number, element))
+        return [(span, element) for span, _, element in sorted(found, key=lambda item: (*item[0], item[1]))]
+
+    def _closed(self, element: Element) -> bool:
+        return element.void or bool(element.start and element.end)
+
+    def _content(self, element: Element) -> str:
+        return self._source.text[element.begin : element.stop].strip()
+
+    def _has_text(self, element: Element) -> bool:
+        return bool(self._content(element)) or (not self._closed(element) and element.stop > element.begin)
+
+    def _score(self, element: Element) -> NDArray[np.float32]:
+        """For each unit how much more than half of it is aligned with the element."""
+        begins, ends = np.maximum(self._spans[:, 0], element.begin), np.minimum(self._spans[:, 1], element.stop)
+        inside = np.maximum(ends - begins, 0) / np.maximum(self._spans[:, 1] - self._spans[:, 0], 1)
+        score: NDArray[np.float32] = self._shares @ inside.astype(np.float32) - 0.5
+        return score
+
+    def _best(self, element: Element, scores: NDArray[np.float32], free: list[Span], room: Span) -> Span:
+        """The units whose scores have the largest sum; at an end of the text for an element without a tag there."""
+        best, found = -np.inf, (room[1], room[1])
+        for first, last in free:
+            for begin in range(first, last) if element.start else [room[0]] * (first == room[0]):
+                ends = range(begin + 1, last + 1) if element.end else [room[1]] * (last == room[1])
+                sums = np.cumsum(scores[begin:last])
+                for end in ends:
+                    if end > begin and sums[end - begin - 1] > best:
+                        best, found = float(sums[end - begin - 1]), (begin, end)
+        if best == -np.inf and not element.start:
+            return room[0], room[0]
+        return found
+
+    def _beside(self, element: Element, outer: Span, room: Span, taken: list[tuple[Span, Element]]) -> int:
+        """Where something without text comes: before the unit of what follows it in the source."""
+        following = np.flatnonzero((self._spans[:, 0] >= element.begin) & (self._spans[:, 1] <= outer[1]))
+        if not self._closed(element):
+            return room[1] if element.start else room[0]
+        place = room[1]
+        if len(following) and room[0] < room[1]:
+            place = room[0] + int(np.argmax(self._shares[room[0] : room[1], following[0]]))
+        for (begin, end), other in taken:
+            if begin < place < end or (begin == place and other.begin < element.begin and begin < end):
+                place = begin if element.begin <= other.begin else end
+        return place
+
+
+def _free(room: Span, taken: Iterable[Span]) -> list[Span]:
+    """The parts of ``room`` between those that are taken."""
+    free, begin = [], room[0]
+    for first, last in sorted(taken):
+        if first > begin:
+            free.append((begin, first))
+        begin = max(begin, last)
+    return [*free, (begin, room[1])] if begin < room[1] else free
+
+
+def _stripped(text: str, span: Span) -> Span:
+    begin, end = span
+    while begin < end and text[begin : begin + 1].isspace():
+        begin += 1
+    return begin, end
