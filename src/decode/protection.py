@@ -43,13 +43,13 @@ Parts = list[str | Item]
 
 
 class Hidden(NamedTuple):
-    """A line as it is translated. parts: the whole line; symbols: how many of its items the text has as symbols.
+    """A line as it is translated.
 
-    copy: the translation of a line without anything to translate.
+    parts: the whole line, if it has items. symbols: how many of these are symbols in the text. copy: the translation of a line without anything to translate.
     """
 
     text: str
-    parts: Parts
+    parts: Sequence[str | Item] = ()
     symbols: int = 0
     copy: str | None = None
 
@@ -82,7 +82,8 @@ class Protection:
             yield self._finished([waiting.popleft() for _ in outputs], outputs, translated)
 
     def hide(self, line: str) -> Hidden:
-        matches = self._finder.found(line)
+        if not (matches := self._finder.found(line)) and any(map(str.isalpha, line)):
+            return Hidden(line)  # most lines, so this is fast
         parts, end = Parts(), 0
         for match in matches:
             start, stop = match.span()
@@ -103,7 +104,7 @@ class Protection:
             if source.copy is not None:
                 lines[place] = source.copy
                 self._count(source.items)
-            elif source.items:
+            elif source.parts:
                 lines[place], failed = self._restored(source, output)
                 if failed and self._missing == "keep":
                     again.append(place)
@@ -181,7 +182,7 @@ def _has_letters(part: str | Item) -> bool:
     return isinstance(part, str) and any(map(str.isalpha, part))
 
 
-def _pieces(parts: Parts) -> Iterator[str]:
+def _pieces(parts: Sequence[str | Item]) -> Iterator[str]:
     """What is to be translated between the items of a line: text that begins with a letter or a digit."""
     return (_bounds(part)[1] for part in parts if isinstance(part, str) and _has_letters(part))
 
@@ -193,7 +194,7 @@ def _bounds(part: str) -> tuple[str, str, str]:
     return part[:start], part[start:end], part[end:]
 
 
-def _in_pieces(parts: Parts, results: Iterator[str]) -> str:
+def _in_pieces(parts: Sequence[str | Item], results: Iterator[str]) -> str:
     """A line whose text is replaced by the results for its ``_pieces``, with what stands around these."""
     found = Parts()
     for part in parts:

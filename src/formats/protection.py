@@ -31,7 +31,7 @@ PATTERNS = {
     "number": rf"(?<!{_LETTER})(?<!{_LETTER}[.,:/-])[-+−]?[€$£¥]?\d+(?:[.,:/’'-]\d+)*[%‰°€$£¥]?(?!{_LETTER})",
 }
 # Most lines have none of these characters, and the patterns need not be tried.
-_MAYBE = re.compile(r"[\d@/<{\[%\u231a-\u2bff\U0001f000-\U0001faff]|__|www\.")
+_MAYBE = re.compile(r"[\d@/<{\[%_\u231a-\u2bff\U0001f000-\U0001faff]")
 
 
 class Finder:
@@ -44,4 +44,4 @@ class Finder:
 
     def found(self, text: str) -> list[re.Match[str]]:
         """All items, in order; ``lastgroup`` is the kind, or ``symbol``."""
-        return [*self._pattern.finditer(text)] if _MAYBE.search(text) else []
+        return [*self._pattern.finditer(text)] if _MAYBE.search(text) or "www." in text else []
