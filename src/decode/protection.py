@@ -45,7 +45,8 @@ Parts = list[str | Item]
 class Hidden(NamedTuple):
     """A line as it is translated.
 
-    parts: the whole line, if it has items. symbols: how many of these are symbols in the text. copy: the translation of a line without anything to translate.
+    parts: the whole line, if it has items. symbols: how many of these are symbols in the text. copy: the translation of
+    a line without anything to translate.
     """
 
     text: str
