@@ -179,11 +179,10 @@ class _Placing:
         self._source, self._text, self._units = source, translation, units
         spans = [_stripped(source.text, span) for span in alignment.source][: alignment.weights.shape[1]]
         self._spans = np.array(spans, np.int64).reshape(-1, 2)
-        self._shares = np.zeros((len(units), len(spans)), np.float32)
-        rows = list(zip(alignment.target, alignment.weights, strict=False))
-        for unit, (begin, end) in enumerate(units):
-            for (first, last), row in rows:
-                self._shares[unit] += row[: len(spans)] * max(0, min(end, last) - max(begin, first))
+        begins, ends = np.array(units, np.int64).reshape(-1, 2).T[:, :, None]
+        firsts, lasts = np.array(alignment.target, np.int64).reshape(-1, 2).T
+        common = np.maximum(np.minimum(ends, lasts) - np.maximum(begins, firsts), 0)  # characters
+        self._shares = common.astype(np.float32) @ alignment.weights[:, : len(spans)]
         self._shares /= np.maximum(self._shares.sum(1, keepdims=True), 1e-9)
         self._out: list[str] = []
         self._done = 0  # characters written

@@ -1,0 +1,86 @@
+"""Markup, paragraphs and unknown words through the native engine."""
+
+import re
+import shutil
+
+import native
+import numpy as np
+import pytest
+from models import folders, sentences
+from msgspec.structs import replace
+from translation import run
+
+from common.errors import UserError
+from common.files import write_json
+from decode.engines.interface import Attended
+from decode.rich_text import RichTranslator
+from decode.translator import Tokenizer, Translator
+from formats.model_folder import Alignment, describe
+
+
+@pytest.fixture(scope="module")
+def model():
+    return native.folders() / "float32"
+
+
+def attended(folder, lines, **options):
+    """The outputs of a folder's engine, and the numbers of pieces of their sources."""
+    translator = Translator(folder, checksums=False, **options)
+    coder, translate = translator.engine.coded(Tokenizer(folder))
+    pieces = [coder.encode(line) for line in lines]
+    return translate(pieces), [*map(len, pieces)]
+
+
+def test_asked_for_attention_the_engine_translates_as_before(model):
+    lines = sentences(9)
+    outputs, sizes = attended(model, lines, alignment=True)
+    assert outputs == attended(model, lines)[0]
+    for output, size in zip(outputs, sizes, strict=True):
+        assert isinstance(output, Attended) and output.attention.shape == (len(output), size)
+        assert np.allclose(output.attention.sum(1), 1, atol=1e-4)
+
+
+def test_the_head_of_a_folder_is_gone_by(model, tmp_path):
+    """Without one it is the mean of all."""
+    folder, found = shutil.copytree(model, tmp_path / "model"), {}
+    for head in (None, 0, 1):
+        alignment = None if head is None else Alignment(0, head)
+        write_json(folder / "model.json", replace(describe(folder), alignment=alignment))
+        ((output,), _) = attended(folder, sentences(1), alignment=True)
+        found[head] = output.attention
+    assert np.allclose((found[0] + found[1]) / 2, found[None], atol=1e-5) and not np.allclose(found[0], found[1])
+
+
+def test_markup_keeps_lines_tags_and_what_is_translated(model):
+    lines = sentences(8)
+    tagged = [f"<p class='x'>{line.replace(' ', ' <b>', 1)}</b></p>" if " " in line else line for line in lines]
+    plain = [*Translator(model).translate(lines)]
+    found = [*RichTranslator(model, html=True).translate([*tagged, "", " <br> ", "<i></i>"])]
+    assert [re.sub("<[^>]*>", "", line) for line in found[:8]] == plain
+    assert all(
+        line.count("<b>") == line.count("</b>") == old.count("<b>") for line, old in zip(found, tagged, strict=False)
+    )
+    assert [line.strip() for line in found[8:]] == ["", "<br>", "<i></i>"]
+
+
+def test_an_engine_without_attention_is_refused(model):
+    with pytest.raises(UserError, match="CTranslate2 tells no attention; give a folder of the native engine"):
+        RichTranslator(folders()["float32"], html=True)
+    with pytest.raises(UserError, match="--long-lines split: its parts cannot be aligned"):
+        RichTranslator(model, html=True, long_lines="split")
+
+
+def test_paragraphs_are_translated_by_sentence_and_keep_their_lines(model):
+    pytest.importorskip("sentencex")
+    lines = [f"{line.capitalize()}." for line in sentences(4)]
+    alone = [*Translator(model).translate(lines)]
+    found = [*RichTranslator(model, sentences=True).translate([" ".join(lines), "", lines[0]])]
+    assert found == [" ".join(alone), "", alone[0]]
+
+
+@pytest.mark.slow
+def test_the_command_goes_on_with_markup(model, tmp_path):
+    (tmp_path / "in").write_text("".join(f"<b>{line}</b>\n" for line in sentences(5)), encoding="utf-8")
+    done = run("--model", model, "--html", "--input", tmp_path / "in", "--output", tmp_path / "out")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "out").read_text(encoding="utf-8").count("<b>") == 5
