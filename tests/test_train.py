@@ -23,7 +23,7 @@ from train.moving_average import MovingAverage
 from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
 from train.settings import Settings
-from train.train import begun, definition, run_folder
+from train.train import average, begun, definition, run_folder
 from train.trainer import until_divergence
 from train.training import check_precision, compute_in, start_from
 from train.training_record import left_out, mixture, read_epochs, reads
@@ -45,6 +45,24 @@ def test_the_learning_rate_peaks_after_the_warm_up(decay):
         assert rates[79] == pytest.approx(0.002 * math.sqrt(20 / 80), rel=0.02)
     else:
         assert rates[-1] < 1e-5
+
+
+def test_an_average_of_more_checkpoints_than_there_are_takes_those_and_says_so(tmp_path, caplog):
+    (run := tmp_path / "run").mkdir()
+    (run / "model_description.py").touch()
+    (vocabulary_file := tmp_path / "vocabulary.txt").touch()
+    weights = tf.Module()
+    weights.value = tf.Variable(0.0)
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(model=weights), str(run), 5)
+    for step, value in ((10, 1.0), (20, 4.0)):
+        weights.value.assign(value)
+        manager.save(step)
+    for count, kept in ((2, 2.5), (9, 2.5), (1, 4.0)):
+        caplog.clear()
+        average(run, weights, count, tmp_path / f"average-{count}", vocabulary_file)
+        assert f"averages 2 checkpoints, not {count}" in caplog.text if count > 2 else not caplog.text
+        path = tf.train.latest_checkpoint(str(tmp_path / f"average-{count}"))
+        assert tf.train.load_variable(path, "model/value/.ATTRIBUTES/VARIABLE_VALUE") == kept
 
 
 def test_a_moving_average_is_that_of_its_definition():

@@ -118,9 +118,14 @@ def checkpoints(run: Path) -> list[str]:
 
 
 def average(run: Path, model: Any, count: int, output: Path, vocabulary: Path) -> None:
-    """Write the average of the run's last ``count`` checkpoints as a folder that OpenNMT-tf decodes with."""
+    """Write the average of the run's last ``count`` checkpoints as a folder that OpenNMT-tf decodes with.
+
+    A run that has fewer, as it was short, is averaged over those, and says so.
+    """
     from opennmt.utils.checkpoint import average_checkpoints
 
+    if (there := len(checkpoints(run))) < count:
+        logging.warning("averages %d checkpoints, not %d: there are no more in %s", there, count, run)
     with atomic_path(output) as part:
         average_checkpoints(checkpoints(run), str(part), {"model": model}, max_count=count)
         shutil.copy(run / "model_description.py", part)
