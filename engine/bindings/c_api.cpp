@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <new>
+#include <string>
 #include <vector>
 
 #include "architectures.h"
@@ -46,7 +47,7 @@ int guarded(char* error, size_t error_size, F function) {
 
 // Storage behind nmt_results. Each thread has its own, so that no other thread's call overwrites what it still reads.
 struct Stored {
-  std::vector<int32_t> counts, lengths, pieces, attention_lengths;
+  std::vector<int32_t> counts, lengths, pieces, attention_lengths, loops;
   std::vector<float> scores, attention;
 };
 thread_local Stored stored;
@@ -154,6 +155,18 @@ auto shared_out(nmt_worker& worker, const Batch& batch, Candidates candidates, F
   return result;
 }
 
+// Texts that are each ended by a zero.
+std::vector<std::string> texts(const char* bytes, int64_t size) {
+  std::vector<std::string> found;
+  for (const char *at = bytes, *const end = bytes + size; at != end; ++at) {
+    const char* const zero = std::find(at, end, '\0');
+    if (zero == end) throw Error("the text of a piece is not ended");
+    found.emplace_back(at, zero);
+    at = zero;
+  }
+  return found;
+}
+
 Tile checked_tile(int32_t tile) {
   if (tile < 0 || tile >= (int32_t)Tile::count) throw Error("there is no tile " + std::to_string(tile));
   return (Tile)tile;
@@ -208,6 +221,12 @@ int nmt_choose_tiled_rows(nmt_model* model, int32_t inputs, int32_t outputs, int
   });
 }
 
+int nmt_end_loops(nmt_model* model, const char* source, int64_t source_size, const char* target, int64_t target_size,
+                  char* error, size_t error_size) {
+  return guarded(error, error_size,
+                 [&] { model->model->end_loops(texts(source, source_size), texts(target, target_size)); });
+}
+
 int nmt_open_worker(const nmt_model* const* models, int count, int threads, nmt_worker** worker, char* error,
                     size_t error_size) {
   return guarded(error, error_size, [&] {
@@ -234,20 +253,28 @@ int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options*
                    [&](Search& search, const Batch& share) { return search.translate(share, options, worker->stop); });
     Stored& w = stored;
     w.counts.clear(), w.lengths.clear(), w.pieces.clear(), w.scores.clear();
-    w.attention_lengths.clear(), w.attention.clear();
+    w.attention_lengths.clear(), w.attention.clear(), w.loops.clear();
     for (const auto& hypotheses : found) {
       w.counts.push_back((int32_t)hypotheses.size());
       for (const Hypothesis& hypothesis : hypotheses) {
         w.lengths.push_back((int32_t)hypothesis.tokens.size());
         w.pieces.insert(w.pieces.end(), hypothesis.tokens.begin(), hypothesis.tokens.end());
         w.scores.push_back(hypothesis.score);
+        w.loops.push_back(hypothesis.loop);
         w.attention_lengths.push_back((int32_t)hypothesis.attention.size());
         w.attention.insert(w.attention.end(), hypothesis.attention.begin(), hypothesis.attention.end());
       }
     }
-    *results = {w.counts.data(),           w.lengths.data(),           w.pieces.data(),
-                w.scores.data(),           w.attention_lengths.data(), w.attention.data(),
-                (int64_t)w.lengths.size(), (int64_t)w.pieces.size(),   (int64_t)w.attention.size()};
+    *results = {w.counts.data(),
+                w.lengths.data(),
+                w.pieces.data(),
+                w.scores.data(),
+                w.attention_lengths.data(),
+                w.attention.data(),
+                w.loops.data(),
+                (int64_t)w.lengths.size(),
+                (int64_t)w.pieces.size(),
+                (int64_t)w.attention.size()};
   });
 }
 

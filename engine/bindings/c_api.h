@@ -11,7 +11,7 @@ struct nmt_model;   // weights and map; shared by any number of workers
 struct nmt_worker;  // state of one caller: a second call at the same time is an error
 
 // Number of this interface: raise it here and in engine/python with every change of a struct or function below.
-constexpr int32_t kInterface = 4;
+constexpr int32_t kInterface = 5;
 
 // Options of nmt_frontier_engine.Options, in the same order. vocabulary_map: whether its candidates are scored, instead
 // of all target pieces. without: a bit for each switch that is off (model/switches.h).
@@ -39,6 +39,7 @@ struct nmt_results {
   const float* scores;               // of each hypothesis; from nmt_score: of each piece and end
   const int32_t* attention_lengths;  // weights of each hypothesis
   const float* attention;
+  const int32_t* loops;  // pieces that were cut off each hypothesis, as they repeated others
   int64_t total_hypotheses, total_pieces, total_attention;
 };
 
@@ -62,6 +63,10 @@ NMT_EXPORT int nmt_choose_tiled_rows(nmt_model* model, int32_t inputs, int32_t o
                                      size_t error_size);
 // models: one, or an ensemble of several with one vocabulary, whose probabilities are averaged at every step; the map,
 // attention and calibration are the first model's. threads: how many share a batch.
+// Ends translations that repeat themselves. source, target: the texts of all pieces (Model::source_texts), each ended by
+// a zero; sizes: in bytes.
+NMT_EXPORT int nmt_end_loops(nmt_model* model, const char* source, int64_t source_size, const char* target,
+                             int64_t target_size, char* error, size_t error_size);
 NMT_EXPORT int nmt_open_worker(const nmt_model* const* models, int count, int threads, nmt_worker** worker, char* error,
                                size_t error_size);
 NMT_EXPORT void nmt_close_worker(nmt_worker* worker);

@@ -61,9 +61,13 @@ void guarded(F function) {
   }
 }
 
-void report(const Counts& counts, size_t longest) {
+void report(const Counts& counts, size_t longest, int32_t longest_output) {
   if (counts.replaced) std::fprintf(stderr, "%zu broken bytes replaced by U+FFFD\n", counts.replaced.load());
   if (counts.cut) std::fprintf(stderr, "%zu lines longer than %zu pieces cut there\n", counts.cut.load(), longest);
+  if (counts.limited)
+    std::fprintf(stderr, "%zu translations cut off at %d pieces\n", counts.limited.load(), longest_output);
+  if (counts.looped)
+    std::fprintf(stderr, "%zu translations repeated themselves and were ended\n", counts.looped.load());
 }
 
 void translate(const std::string& folder, const Plan& plan) {
@@ -77,7 +81,7 @@ void translate(const std::string& folder, const Plan& plan) {
     work(model, plan, stream, counts);
   });
   for (std::thread& other : others) other.join();
-  report(counts, model.longest_input());
+  report(counts, model.longest_input(), model.longest());
 }
 
 }  // namespace

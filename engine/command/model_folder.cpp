@@ -1,6 +1,7 @@
 #include "command/model_folder.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -44,6 +45,26 @@ ModelFolder::ModelFolder(const std::string& folder) {
   char error[1000];
   if (nmt_open(weights.c_str(), mapped_ ? map.c_str() : nullptr, 0, &opened, error, sizeof error)) throw Error(error);
   model_.reset(opened);
+  const std::string from = texts(source_pieces_, false), to = texts(target_, true);
+  if (nmt_end_loops(opened, from.data(), (int64_t)from.size(), to.data(), (int64_t)to.size(), error, sizeof error))
+    throw Error(error);
+}
+
+// As formats.native_model.Vocabulary.texts, each ended by a zero.
+std::string ModelFolder::texts(const std::vector<std::string>& pieces, bool target) const {
+  static const std::string kMark = "▁";
+  std::string found;
+  for (size_t number = 0; number < pieces.size(); ++number) {
+    std::string text = pieces[number];
+    if (text.size() == 6 && !text.compare(0, 3, "<0x") && text[5] == '>')
+      text = (char)std::strtol(text.c_str() + 3, nullptr, 16);
+    for (size_t at = 0; (at = text.find(kMark, at)) != text.npos;) text.replace(at, kMark.size(), " ");
+    if (target ? hidden_.count((int32_t)number) : (int32_t)number == unknown_) text.clear();
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+    text.erase(std::remove(text.begin(), text.end(), '\0'), text.end());
+    found += text + '\0';
+  }
+  return found;
 }
 
 // One SentencePiece model for both sides, or one for each; other tokenizers are decode.translate's only.
@@ -105,6 +126,7 @@ void ModelFolder::read_vocabulary(const std::string& path) {
   });
   for (size_t number = 0; number < source.size(); ++number) source_[source[number]] = (int32_t)number;
   if (target_.empty()) target_ = source;
+  source_pieces_ = source;
   if (!source_.count(unknown)) throw Error(path + ": it lacks the piece '" + unknown + "' for what is unknown");
   unknown_ = source_[unknown];
   for (const std::string& piece : forced) target_prefix_.push_back(target_number(piece, path));

@@ -46,6 +46,7 @@ class ModelFolder {
   };
   int32_t number(const std::string& piece) const;
   bool is_mark(std::string_view text) const;
+  std::string texts(const std::vector<std::string>& pieces, bool target) const;
   void read_description(const std::string& path);
   void read_tokenizers(const std::string& folder);
   void read_vocabulary(const std::string& path);
@@ -53,7 +54,7 @@ class ModelFolder {
 
   bool mapped_ = false;
   int32_t longest_ = kMaximumOutput;
-  std::vector<std::string> target_;
+  std::vector<std::string> source_pieces_, target_;
   std::unordered_map<std::string, int32_t> source_;
   std::vector<std::string> prefix_, suffix_;
   std::vector<int32_t> target_prefix_;

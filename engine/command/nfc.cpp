@@ -17,6 +17,9 @@ struct Mark {
 struct Composition {
   char32_t first, second, to;
 };
+struct Range {
+  char32_t first, last;
+};
 #include "nfc_tables.inc"  // each table is sorted by its first column
 
 constexpr char32_t kFirstThatChanges = 0x300;  // text of smaller characters is in NFC already
@@ -75,6 +78,12 @@ void sort_marks(std::u32string& text) {
 }
 
 }  // namespace
+
+bool is_letter(char32_t code) {
+  const auto after = std::upper_bound(std::begin(kLetters), std::end(kLetters), code,
+                                      [](char32_t wanted, const Range& range) { return wanted < range.first; });
+  return after != std::begin(kLetters) && code <= after[-1].last;
+}
 
 std::u32string nfc(const std::u32string& text) {
   if (std::all_of(text.begin(), text.end(), [](char32_t code) { return code < kFirstThatChanges; })) return text;

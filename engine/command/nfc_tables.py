@@ -1,4 +1,4 @@
-"""Write the tables of normalisation form C for nfc.cpp, as Python 3.11 knows them: ``nfc_tables.py FILE``.
+"""Write the tables of nfc.cpp, of normalisation form C and letters, as Python 3.11 knows them: ``nfc_tables.py FILE``.
 
 Training data are normalised by the same version of Unicode; another Python has another version and is refused.
 """
@@ -31,10 +31,14 @@ def main() -> None:
         parts = unicodedata.decomposition(c).split()
         if len(parts) == 2 and not parts[0].startswith("<") and unicodedata.normalize("NFC", c) == c:
             pairs.append((*(int(part, 16) for part in parts), ord(c)))
+    letters = [code for code in range(sys.maxunicode + 1) if chr(code).isalpha()]
+    firsts = [code for code in letters if not chr(code - 1).isalpha()]
+    lasts = [code for code in letters if code == sys.maxunicode or not chr(code + 1).isalpha()]
     text = (
         table("kDecompositions", "Decomposition", decompositions)
         + table("kMarks", "Mark", marks)
         + table("kCompositions", "Composition", sorted(pairs))
+        + table("kLetters", "Range", zip(firsts, lasts, strict=True))
     )
     Path(sys.argv[1]).write_text(text, encoding="ascii")
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "command/limits.h"
+#include "command/nfc.h"
 #include "command/text.h"
 #include "runtime/error.h"
 
@@ -29,8 +30,9 @@ Translator::Translator(const ModelFolder& model, int threads, Counts& counts) : 
   worker_.reset(opened);
 }
 
-// The first pieces of a line, up to the limit. Later chunks are not tokenized.
-std::vector<std::string> Translator::pieces(const std::string& line) {
+// The first pieces of a line, up to the limit; later chunks are not tokenized. None of a line without letters, which is
+// copied.
+std::vector<std::string> Translator::pieces(const std::string& line, std::string& copied) {
   size_t replaced = 0;
   std::u32string whole = decoded(line, replaced);
   counts_.replaced += replaced;
@@ -48,20 +50,24 @@ std::vector<std::string> Translator::pieces(const std::string& line) {
     ++counts_.cut;
     pieces.resize(longest);
   }
+  if (!pieces.empty() && std::none_of(whole.begin(), whole.end(), is_letter)) {
+    copied = encoded(whole);
+    pieces.clear();
+  }
   return pieces;
 }
 
 std::string Translator::translate(const std::vector<std::string>& lines) {
   std::vector<Source> sources;
-  std::vector<size_t> order;  // sentences with pieces; the others stay empty
+  std::vector<size_t> order;  // sentences with pieces; the others stay empty, or are copied
+  std::vector<std::string> outputs(lines.size());
   for (const std::string& line : lines) {
-    const std::vector<std::string> sentence = pieces(line);
+    const std::vector<std::string> sentence = pieces(line, outputs[sources.size()]);
     if (!sentence.empty()) order.push_back(sources.size());
     sources.push_back(model_.source(sentence));
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return sources[a].numbers.size() > sources[b].numbers.size(); });
-  std::vector<std::string> outputs(lines.size());
   for (size_t start = 0; start < order.size();) {
     const size_t most =
         std::max<size_t>(kBatchTokens / sources[order[start]].numbers.size(), 1);  // the longest comes first
@@ -99,6 +105,8 @@ void Translator::decode(const std::vector<size_t>& places, const std::vector<Sou
   for (size_t s = 0; s < places.size(); ++s) {
     size_t replaced = 0;
     const int32_t forced = prefix_lengths[s], count = results.lengths[s] - forced;
+    counts_.limited += count >= model_.longest();
+    counts_.looped += results.loops[s] > 0;
     outputs[places[s]] = encoded(sentence(decoded(model_.text(pieces + forced, count), replaced)));
     pieces += results.lengths[s];
   }

@@ -10,10 +10,12 @@
 
 namespace nmt {
 
-// Changes made to the input, by all workers.
+// Changes made to the input and to translations, by all workers.
 struct Counts {
   std::atomic<size_t> replaced{0};  // invalid UTF-8
   std::atomic<size_t> cut{0};       // lines above the length limit
+  std::atomic<size_t> limited{0};   // translations above the length limit
+  std::atomic<size_t> looped{0};    // translations that were ended, as they repeated themselves
 };
 
 class Translator {
@@ -28,7 +30,7 @@ class Translator {
   struct Close {
     void operator()(nmt_worker* worker) const { nmt_close_worker(worker); }
   };
-  std::vector<std::string> pieces(const std::string& line);
+  std::vector<std::string> pieces(const std::string& line, std::string& copied);
   void decode(const std::vector<size_t>& places, const std::vector<Source>& sources, std::vector<std::string>& outputs);
 
   const ModelFolder& model_;

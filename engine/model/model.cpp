@@ -140,6 +140,16 @@ void Model::choose_tiled_rows(int inputs, int outputs, int rows) {
   if (inputs == shape.output_units && outputs == shape.target_pieces) output_tiled_rows_ = rows;
 }
 
+void Model::end_loops(std::vector<std::string> source, std::vector<std::string> target) {
+  require_unused();
+  if ((int)source.size() != shape.source_pieces || (int)target.size() != shape.target_pieces)
+    throw Error("the model has " + std::to_string(shape.source_pieces) + " source and " +
+                std::to_string(shape.target_pieces) + " target pieces, not texts of " + std::to_string(source.size()) +
+                " and " + std::to_string(target.size()));
+  source_texts = std::move(source);
+  target_texts = std::move(target);
+}
+
 void Model::unpack() {
   require_unused();
   for (Linear* const weights : linears()) {

@@ -49,6 +49,8 @@ class Model {
   void choose_tile(int inputs, int outputs, Tile tile);
   // Sets Linear::tiled_rows of the same products.
   void choose_tiled_rows(int inputs, int outputs, int rows);
+  // Sets source_texts and target_texts. Throws Error for another number of pieces, and if the model is in use.
+  void end_loops(std::vector<std::string> source, std::vector<std::string> target);
   // Ablation: keeps weights in rows, so that every product packs them again. The output layer is excepted: with a map
   // it is gathered and packed per batch anyway, without one it is packed once. Throws Error if the model is in use.
   void unpack();
@@ -63,6 +65,9 @@ class Model {
   std::vector<std::string> products;  // names by index; the output layer is the last
   float output_input_scale = 0;       // Linear::input_scale of the output layer
   int position_count = 0;             // maximum length of a sentence or translation in pieces
+  // The text of each piece in lower case, with a space where a word begins, in which loops are sought (search/loops.h).
+  // Empty: loops do not end translations.
+  std::vector<std::string> source_texts, target_texts;
 
  protected:
   // Reads the metadata that every model has. Throws Error for a file that the engine cannot use.

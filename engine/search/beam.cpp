@@ -3,7 +3,8 @@
 // A step takes the 2 x beam best continuations of a sentence's hypotheses. Among the best `beam`, those that end are
 // finished, and the next ones that do not end take their places. A sentence is done with `beam` finished hypotheses;
 // without a length penalty, where no longer hypothesis can beat a finished one, as soon as the best continuation has
-// ended and there are n-best. The other ways to stop are those of transformers.
+// ended and there are n-best. The other ways to stop are those of transformers. A hypothesis that repeats itself
+// (loops.h) is finished, too, behind all others: its pieces are probable only because they repeat.
 #include <algorithm>
 #include <cmath>
 
@@ -155,10 +156,14 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           alive.attention.insert(alive.attention.end(), weights, weights + network_->source_length(s));
         }
       };
+      const auto repeated = [&](const Continuation& c) {
+        return c.column == end ? 0 : loops_.cut(s, sentence.beams[c.beam].tokens, output_.piece(s, c.column), prefix);
+      };
       size_t reserve = (size_t)options.beam_size;  // next continuation that may fill a free place
       for (size_t k = 0; k < best.size() && k < (size_t)options.beam_size; ++k) {
         const bool ends = best[k].column == end && position >= prefix;
-        if (!ends && !last) {
+        const int loop = repeated(best[k]);
+        if (!ends && !last && !loop) {
           goes_on(best[k]);
           continue;
         }
@@ -169,9 +174,10 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           const float* const weights = network_->attention(first_row + best[k].beam);
           done.attention.insert(done.attention.end(), weights, weights + network_->source_length(s));
         }
+        if (loop) cut_off(done, loop, network_->source_length(s));
         sentence.finished.push_back(std::move(done));
         sentence.best_ended |= k == 0;
-        while (!last && reserve < best.size() && best[reserve].column == end) ++reserve;
+        while (!last && reserve < best.size() && (best[reserve].column == end || repeated(best[reserve]))) ++reserve;
         if (!last && reserve < best.size()) goes_on(best[reserve++]);
       }
       for (LiveHypothesis& alive : sentence.beams) release(alive.state);
@@ -191,8 +197,9 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
   Results results((size_t)count);
   for (int s = 0; s < count; ++s) {
     auto& finished = sentences[s].finished;
-    std::stable_sort(finished.begin(), finished.end(),
-                     [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+    std::stable_sort(finished.begin(), finished.end(), [](const Hypothesis& a, const Hypothesis& b) {
+      return (a.loop == 0) != (b.loop == 0) ? a.loop == 0 : a.score > b.score;
+    });
     if ((int)finished.size() > options.n_best) finished.resize((size_t)options.n_best);
     results[s] = std::move(finished);
   }

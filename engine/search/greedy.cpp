@@ -49,8 +49,12 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
           const float* const weights = network_->attention(row);
           hypothesis.attention.insert(hypothesis.attention.end(), weights, weights + network_->source_length(sentence));
         }
-        if (!ends) hypothesis.tokens.push_back(piece);
-        if (ends || last) {
+        if (!ends) {
+          const int repeated = loops_.cut(sentence, hypothesis.tokens, piece, prefix);
+          hypothesis.tokens.push_back(piece);
+          if (repeated) cut_off(hypothesis, repeated, network_->source_length(sentence));
+        }
+        if (ends || last || hypothesis.loop) {
           hypothesis.score /= normalisation(options, position + 1);
           finished[sentence] = true;
           --unfinished;

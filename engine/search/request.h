@@ -47,6 +47,7 @@ struct Hypothesis {
   std::vector<int32_t> tokens;  // without the end
   float score = 0;
   std::vector<float> attention;  // [pieces, plus the end if reached][source length]
+  int loop = 0;                  // pieces that were cut off its end, as they repeated others (search/loops.h)
 };
 
 using Results = std::vector<std::vector<Hypothesis>>;  // per source, best first

@@ -177,6 +177,7 @@ Results Search::translate(const Batch& batch, const Options& options, const std:
 Results Search::searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
   network_->watch(options.attention_layer, options.attention_head);
   begin(batch, options.candidates, options.on);
+  loops_.watch(batch, model_, options.shortest);
   return options.beam_size == 1 ? greedy(batch, options, stop) : beams(batch, options, stop);
 }
 

@@ -8,6 +8,7 @@
 
 #include "model/model.h"
 #include "model/network.h"
+#include "search/loops.h"
 #include "search/output_layer.h"
 #include "search/request.h"
 #include "search/vocabulary_map.h"
@@ -89,6 +90,7 @@ class Search {
   const VocabularyMap* map_;
   std::unique_ptr<Network> network_;
   OutputLayer output_;
+  Loops loops_;
   std::vector<std::unique_ptr<Member>> members_;
   int position_count_ = 0;          // the least of all models
   std::vector<const float*> rows_;  // of mean_scores

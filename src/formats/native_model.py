@@ -231,6 +231,14 @@ def write(path: Path, tensors: Mapping[str, Array], metadata: Mapping[str, objec
 
 NO_TEXT = re.compile(r"<\S+>|>>\S+<<|__\w+__|[a-z]{2,3}_[A-Z][A-Za-z]+")  # pieces like <2de>, __de__ and deu_Latn
 
+_BYTE = re.compile("<0x([0-9A-F]{2})>")
+
+
+def _looped_text(piece: str) -> bytes:
+    if byte := _BYTE.fullmatch(piece):
+        return bytes.fromhex(byte[1]).replace(b"\0", b"")
+    return piece.replace("▁", " ").encode().lower().replace(b"\0", b"")
+
 
 class Vocabulary:
     """The pieces of a model by number, and those before and after a source sentence (prefix, suffix).
@@ -339,6 +347,16 @@ class Vocabulary:
         """The numbers of a translation without pieces that are no text."""
         hidden = self._hidden_numbers
         return [number for number in numbers if number not in hidden] if hidden else numbers
+
+    def texts(self) -> tuple[list[bytes], list[bytes]]:
+        """The texts of source and target pieces in which the engine seeks loops (engine/search/loops.cpp).
+
+        Letters of ASCII are in lower case, and a word begins with a space. Pieces that are no text are empty, and
+        so is an unknown source piece, as it may be any.
+        """
+        sides = (self.source, {self.unknown}), (self.target, {*self.hidden})
+        source, target = ([b"" if piece in no else _looped_text(piece) for piece in side] for side, no in sides)
+        return source, target
 
     @cached_property
     def _hidden_numbers(self) -> set[int]:

@@ -71,14 +71,16 @@ class InputScales(NamedTuple):
 
 
 class Hypothesis(NamedTuple):
-    """pieces: without the end. attention: float32 [pieces, plus the end if reached; source pieces], on request."""
+    """pieces: without the end. attention: float32 [pieces, plus the end if reached; source pieces], on request. loop:
+    number of pieces that were cut off, as they repeated those before."""
 
     pieces: list[int]
     score: float
     attention: np.ndarray | None = None
+    loop: int = 0
 
 
-INTERFACE = 4  # kInterface of engine/bindings/c_api.h
+INTERFACE = 5  # kInterface of engine/bindings/c_api.h
 TILES = ("usual", "tall", "square", "amx")
 _INTS, _FLOATS = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_float)
 _BYTES = ctypes.POINTER(ctypes.c_char)
@@ -99,8 +101,8 @@ class _Batch(ctypes.Structure):
 class _Results(ctypes.Structure):
     _fields_ = [
         ("counts", _INTS), ("lengths", _INTS), ("pieces", _INTS), ("scores", _FLOATS), ("attention_lengths", _INTS),
-        ("attention", _FLOATS), ("total_hypotheses", ctypes.c_int64), ("total_pieces", ctypes.c_int64),
-        ("total_attention", ctypes.c_int64),
+        ("attention", _FLOATS), ("loops", _INTS), ("total_hypotheses", ctypes.c_int64),
+        ("total_pieces", ctypes.c_int64), ("total_attention", ctypes.c_int64),
     ]  # fmt: skip
 
 
@@ -123,6 +125,7 @@ _FAIL = {
     "open": [_TEXT, _TEXT, ctypes.c_uint32, _NEW],
     "choose_tile": [_HANDLE, _INT, _INT, _INT],
     "choose_tiled_rows": [_HANDLE, _INT, _INT, _INT],
+    "end_loops": [_HANDLE, _TEXT, ctypes.c_int64, _TEXT, ctypes.c_int64],
     "open_worker": [_NEW, ctypes.c_int, ctypes.c_int, _NEW],
     "translate": _SEARCH,
     "score": _SEARCH,
@@ -182,7 +185,9 @@ class Model:
 
     tiles: one of TILES by (inputs, outputs) of a product of many rows; changes only the speed. The output layer counts
     as having one output per target piece. tiled_rows: the fewest rows for which such a product uses the tiles of AMX,
-    if the CPU has them. without: names of SWITCHES to turn off; a model has one, ``packed``.
+    if the CPU has them. without: names of SWITCHES to turn off; a model has one, ``packed``. texts: of all source
+    and all target pieces, as loops are sought in them (formats.native_model.texts); with them, translations that repeat
+    themselves are ended.
     """
 
     def __init__(
@@ -192,6 +197,7 @@ class Model:
         tiles: Mapping[tuple[int, int], str] | None = None,
         without: Collection[str] = (),
         tiled_rows: Mapping[tuple[int, int], int] | None = None,
+        texts: tuple[Sequence[bytes], Sequence[bytes]] | None = None,
     ):
         self._handle = ctypes.c_void_p()
         path = None if vocabulary_map is None else os.fsencode(vocabulary_map)
@@ -200,6 +206,9 @@ class Model:
             _call("nmt_choose_tile", self._handle, inputs, outputs, _number("a tile", TILES, tile))
         for (inputs, outputs), rows in (tiled_rows or {}).items():
             _call("nmt_choose_tiled_rows", self._handle, inputs, outputs, rows)
+        if texts is not None:
+            sides = [b"".join(text + b"\0" for text in side) for side in texts]
+            _call("nmt_end_loops", self._handle, sides[0], len(sides[0]), sides[1], len(sides[1]))
 
     @property
     def positions(self) -> int:
@@ -341,8 +350,8 @@ def _hypotheses(results: _Results, sources: Sequence[Pieces], attention: bool) -
     total, counts = results.total_hypotheses, results.counts[: len(sources)]
     pieces, lengths, scores = results.pieces[: results.total_pieces], results.lengths[:total], results.scores[:total]
     weights = _attention(results, sources, counts) if attention else repeat(None)
-    parts = zip(accumulate(lengths), lengths, scores, weights)  # noqa: B905 (``repeat`` has no end)
-    every = (Hypothesis(pieces[end - length : end], score, matrix) for end, length, score, matrix in parts)
+    parts = zip(accumulate(lengths), lengths, scores, weights, results.loops[:total])  # noqa: B905 (``repeat`` has no end)
+    every = (Hypothesis(pieces[end - length : end], score, matrix, loop) for end, length, score, matrix, loop in parts)
     return [[*islice(every, count)] for count in counts]
 
 

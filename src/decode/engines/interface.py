@@ -34,6 +34,8 @@ class Search:
     without: names of formats.switches that are off, mostly optimisations of the native engine. source_prefix,
     target_prefix: pieces before every source, and those that every translation begins with, instead of the model's own.
     others: folders of further models, which decode with the first as an ensemble. alignment: translations are Attended.
+    end_loops: a translation that repeats the same pieces over and over is ended, and keeps one occurrence, if the engine
+    can; engines that are compared must not.
 
     All engines score a finished hypothesis by log probability / length^``length_penalty``; the length includes the end
     token. OpenNMT-tf's formula, ((5 + length) / 6)^penalty (Wu et al. 2016), is not used, so that equal weights give
@@ -52,21 +54,28 @@ class Search:
     target_prefix: tuple[str, ...] | None = None
     others: tuple[Path, ...] = ()
     alignment: bool = False
+    end_loops: bool = False
 
     def __post_init__(self) -> None:
         switches.off(self.without)
+
+
+class Looped(list[Any]):
+    """A translation whose end was cut off, as it repeated what was before."""
+
+    looped = True
 
 
 class Attended(list[Any]):
     """A translation in pieces, as the engine numbers them or as text.
 
     text: its pieces as text. attention: of the head that is aligned, else the mean of the last layer's; float32
-    [pieces; pieces of the source].
+    [pieces; pieces of the source]. looped: whether its end was cut off, as in Looped.
     """
 
-    def __init__(self, pieces: Iterable[Any], text: list[str], attention: NDArray[np.float32]):
+    def __init__(self, pieces: Iterable[Any], text: list[str], attention: NDArray[np.float32], looped: bool):
         super().__init__(pieces)
-        self.text, self.attention = text, attention
+        self.text, self.attention, self.looped = text, attention, looped
 
 
 class Coder(Protocol):

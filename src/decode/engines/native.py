@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from common.errors import UserError
 from decode import tuned
-from decode.engines.interface import Attended, Batch, Coder, Engine, Search, TextCoder, in_one_line
+from decode.engines.interface import Attended, Batch, Coder, Engine, Looped, Search, TextCoder, in_one_line
 from formats import decoding, model_folder, native_model, safetensors, switches
 from formats.model_folder import Description
 from formats.numbered import Numbered
@@ -92,7 +92,8 @@ class Native(Engine):
         try:
             without = search.without.intersection(engine.SWITCHES)
             opened = functools.partial(_opened, engine, search, without)
-            models = [opened(folder, description, search.vocabulary_map)]
+            texts = self._vocabulary.texts() if search.end_loops else None
+            models = [opened(folder, description, search.vocabulary_map, texts)]
             for other in search.others:
                 _require_same(self._vocabulary, folder, _vocabulary(other, search), other)
                 models.append(opened(other, self._describe(other), vocabulary_map=False))
@@ -151,7 +152,7 @@ class Native(Engine):
             found = [pieces[len(prefix) :] for pieces, prefix in zip(found, prefixes, strict=True)]
         found = [*map(self._vocabulary.without_hidden, found)]
         if self._options.attention_layer < 0:
-            return found
+            return [Looped(pieces) if of.loop else pieces for pieces, of in zip(found, best, strict=True)]
         return [
             self._attended(pieces, of, len(own or ()))
             for pieces, of, own in zip(found, best, prefixes or itertools.repeat(None), strict=False)
@@ -163,7 +164,8 @@ class Native(Engine):
         columns = slice(before, hypothesis.attention.shape[1] - after)
         own = hypothesis.pieces[prefix:]
         kept = [row for row, piece in enumerate(own, prefix) if self._vocabulary.without_hidden([piece])]
-        return Attended(pieces, self._vocabulary.pieces(pieces), hypothesis.attention[kept[: len(pieces)], columns])
+        attention = hypothesis.attention[kept[: len(pieces)], columns]
+        return Attended(pieces, self._vocabulary.pieces(pieces), attention, hypothesis.loop > 0)
 
     def _framed(self, batch: Batch) -> tuple[list[list[int]], list[list[int]] | None]:
         """Sources in numbers, and what their translations begin with, if anything.
@@ -248,12 +250,18 @@ def _require_same(first: native_model.Vocabulary, folder: Path, other: native_mo
 
 
 def _opened(
-    engine: Any, search: Search, without: Collection[str], folder: Path, description: Description, vocabulary_map: bool
+    engine: Any,
+    search: Search,
+    without: Collection[str],
+    folder: Path,
+    description: Description,
+    vocabulary_map: bool,
+    texts: tuple[list[bytes], list[bytes]] | None = None,
 ) -> Any:
     """The model of a folder, with its tuned tiles."""
     path = folder / Native.map_file if vocabulary_map else None
     cut, rows = tiles(folder, description, search.beam_size), tiled_rows(folder, search.beam_size)
-    return engine.Model(folder / Native.weights, path, cut, without, rows)
+    return engine.Model(folder / Native.weights, path, cut, without, rows, texts)
 
 
 def library() -> Any:
