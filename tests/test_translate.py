@@ -57,7 +57,7 @@ def test_command(model, tmp_path):
 INPUTS = {  # text, lines of the output, and what is reported
     "nothing": (b"", 0, ""),
     "broken bytes": (b"abc \xff\xfe de\nab\0c \xc3\n", 2, "3 broken bytes replaced by U+FFFD\n"),
-    "a long line": (b"ab " * 3000 + b"\n", 1, f"1 lines longer than {MAXIMUM_INPUT} pieces cut there\n"),
+    "a long line": (b"ab " * 3000 + b"\n", 1, f"1 lines longer than {MAXIMUM_INPUT} pieces cut there: line 1\n"),
 }
 
 

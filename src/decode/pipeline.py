@@ -18,23 +18,25 @@ from typing import Any, Literal, NamedTuple
 from decode.batching import AHEAD, Weigh, batches, by_sentence, in_order
 from decode.engines import Batch
 from decode.engines.interface import Coder
-from formats.decoding import MAXIMUM_CHARACTERS, MAXIMUM_INPUT, ONE_CORE
-from formats.sentence import sentence
+from formats.decoding import MAXIMUM_CHARACTERS, MAXIMUM_INPUT, MAXIMUM_OUTPUT, ONE_CORE
+from formats.sentence import has_letters, sentence
 
 MANY_CORES, GPU = 256, 6000  # tokens of a batch, as ONE_CORE
 WINDOW_BATCHES = 8  # for each worker
 BYTE_ORDER_MARK = "\ufeff"
 MARKS = (*".!?;:,", "。", "！", "？", "，")  # a long sentence is split after one of them
+NAMED = 10  # lines that are named of those that a limit has cut
 CONTINUED = {f"<0x{value:02X}>" for value in range(0x80, 0xC0)}  # bytes of a character after its first
 
 LongLines = Literal["cut", "split"]
 
 
 class Line(NamedTuple):
-    """A line in pieces. parts: one unless the line was split. long: whether it was cut or split."""
+    """A line in pieces. parts: one unless the line was split. long: whether it was cut or split. copied: is written."""
 
     parts: Batch
     long: bool = False
+    copied: str = ""
 
 
 @dataclass
@@ -43,16 +45,20 @@ class Window:
 
     parts: Batch = field(default_factory=list)  # of all lines
     sizes: list[int] = field(default_factory=list)  # number of parts per line
-    long: int = 0  # lines that were cut or split
+    long: list[int] = field(default_factory=list)  # places of lines that were cut or split
+    copied: dict[int, str] = field(default_factory=dict)  # by place
 
 
 def windows(lines: Iterable[Line], full: int, weigh: Weigh = len) -> Iterator[Window]:
     """Group lines in order; a window is full once it weighs ``full``."""
     window, size = Window(), 0
-    for parts, long in lines:
+    for parts, long, copied in lines:
+        if long:
+            window.long.append(len(window.sizes))
+        if copied:
+            window.copied[len(window.sizes)] = copied
         window.parts.extend(parts)
         window.sizes.append(len(parts))
-        window.long += long
         size += max(sum(map(weigh, parts)), 1)  # an empty line takes memory, too
         if size >= full:
             yield window
@@ -104,11 +110,14 @@ class Pipeline:
     """Translates lines with a tokenizer and the ``translate`` of an engine.
 
     overlap: False runs one stage after the other. sorting: False keeps the order of the text in batches.
-    batch_sentences: the size of batches in sentences; replaces batch_tokens.
+    batch_sentences: the size of batches in sentences; replaces batch_tokens. copying: a line without letters is not
+    translated. longest_output: pieces at which the engine cuts off a translation.
 
     Two attributes grow with every window that ``windows`` yields. seconds: by stage; decode is the busy time of the
     workers, divided by their number. counts: source_tokens and target_tokens in pieces without control tokens;
-    lines_cut or lines_split of more than ``longest_input`` pieces.
+    lines_cut or lines_split of more than ``longest_input`` pieces; lines_limited, of ``longest_output``; lines_looped,
+    whose translations repeated themselves and were ended. The first NAMED of each of these are named, too, as
+    ``lines_cut: 17``; ``lines`` are all.
     """
 
     def __init__(
@@ -122,11 +131,14 @@ class Pipeline:
         sorting: bool = True,
         batch_sentences: int | None = None,
         longest_input: int = MAXIMUM_INPUT,
+        copying: bool = False,
+        longest_output: int = MAXIMUM_OUTPUT,
     ):
         self.seconds: dict[str, float] = dict.fromkeys(("tokenization", "decode", "detokenization"), 0.0)
         self.counts: Counter[str] = Counter()
         self.batch_tokens, self.long_lines, self.sorting = batch_tokens, long_lines, sorting
-        self.longest_input = longest_input
+        self.longest_input, self.longest_output, self.copying = longest_input, longest_output, copying
+        self.lines_before = 0  # the first one, in messages
         self._tokenizer, self._translate = tokenizer, translate
         self._batch = batch_sentences or batch_tokens
         self._weigh: Weigh = by_sentence if batch_sentences else len
@@ -165,6 +177,8 @@ class Pipeline:
             line = divided(encoded, self.longest_input, self._tokenizer.text)
         else:
             line = cut(encoded, self.longest_input)
+        if self.copying and any(line.parts) and not has_letters(text):
+            line = Line([[]], copied=text)
         self.seconds["tokenization"] += time.perf_counter() - start
         return line
 
@@ -183,8 +197,22 @@ class Pipeline:
         start = time.perf_counter()
         texts = map(self._tokenizer.decode, outputs)
         lines = [" ".join(filter(None, (next(texts) for _ in range(size)))) for size in window.sizes]
+        for place, text in window.copied.items():
+            lines[place] = text
         self.seconds["detokenization"] += time.perf_counter() - start
         for name, parts in (("source_tokens", window.parts), ("target_tokens", outputs)):
             self.counts[name] += sum(map(len, parts))
-        self.counts[f"lines_{self.long_lines}"] += window.long
+        of = [line for line, size in enumerate(window.sizes) for _ in range(size)]  # the line of each part
+        ends = [*zip(of, outputs, strict=True)]
+        self._name(f"lines_{self.long_lines}", window.long)
+        self._name("lines_limited", (line for line, output in ends if len(output) >= self.longest_output))
+        self._name("lines_looped", (line for line, output in ends if getattr(output, "looped", False)))
+        self.counts["lines"] += len(lines)
         return lines
+
+    def _name(self, what: str, places: Iterable[int]) -> None:
+        """Count lines of a window, given their places, and name the first ones."""
+        for place in dict.fromkeys(places):
+            self.counts[what] += 1
+            if self.counts[what] <= NAMED:
+                self.counts[f"{what}: {self.lines_before + self.counts['lines'] + place + 1}"] = 1

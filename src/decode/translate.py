@@ -30,6 +30,7 @@ from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
 from common.progress import progress
 from decode import protection, rich_text
+from decode.pipeline import NAMED
 from decode.translator import Translator, decoding_options
 from formats.model_folder import NOT_DECODED
 
@@ -224,6 +225,7 @@ def translate(translator: Translator, source: BinaryIO, target: BinaryIO | Outpu
     Return how many bytes were replaced and lines cut or split; for a resumed output, over all runs.
     """
     counts: Counter[str] = Counter()
+    translator.lines_before = target.counts["lines"] if isinstance(target, Output) else 0
     unwritten: deque[bytes] = deque()  # lines that were read and whose translations are not written yet
 
     def lines() -> Iterator[str]:
@@ -243,15 +245,31 @@ def translate(translator: Translator, source: BinaryIO, target: BinaryIO | Outpu
     return target.counts if isinstance(target, Output) else counts + translator.counts
 
 
-def report(counts: Counter[str], longest_input: int) -> None:
-    """Print changes to the input on standard error."""
+def report(counts: Counter[str], longest_input: int, longest_output: int) -> None:
+    """Print changes to the input, and what ended translations early, on standard error."""
     if replacements := counts["replaced"]:
         print(f"{replacements} broken bytes replaced by U+FFFD", file=sys.stderr)
     for change in ("cut", "split"):
         if lines := counts[f"lines_{change}"]:
-            print(f"{lines} lines longer than {longest_input} pieces {change} there", file=sys.stderr)
+            where = named(counts, f"lines_{change}")
+            print(f"{lines} lines longer than {longest_input} pieces {change} there: {where}", file=sys.stderr)
+    if lines := counts["lines_limited"]:
+        print(
+            f"{lines} translations cut off at {longest_output} pieces: {named(counts, 'lines_limited')}",
+            file=sys.stderr,
+        )
+    if lines := counts["lines_looped"]:
+        where = named(counts, "lines_looped")
+        print(f"{lines} translations repeated themselves and were ended: {where}", file=sys.stderr)
     if protected := protection.summary(counts):
         print(protected, file=sys.stderr)
+
+
+def named(counts: Counter[str], what: str) -> str:
+    """The numbers of the first lines that were counted as this."""
+    numbers = sorted(int(name.removeprefix(f"{what}: ")) for name in counts if name.startswith(f"{what}: "))[:NAMED]
+    more = ", ..." if counts[what] > len(numbers) else ""
+    return f"line{'s' * (counts[what] > 1)} {', '.join(map(str, numbers))}{more}"
 
 
 def main() -> None:
@@ -283,7 +301,7 @@ def main() -> None:
         if args.output:
             key = progress_key([args.model, *args.others], translator.settings)
             target = stack.enter_context(resumable_output(args.output, key, args.resume, source))
-        report(translate(translator, source, target), translator.longest_input)
+        report(translate(translator, source, target), translator.longest_input, translator.longest_output)
 
 
 if __name__ == "__main__":

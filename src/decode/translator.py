@@ -16,7 +16,7 @@ from decode.engines.interface import Device
 from decode.pipeline import GPU, MANY_CORES, LongLines, Pipeline
 from decode.protection import Missing, protection
 from formats import records, switches
-from formats.decoding import MAXIMUM_INPUT, ONE_CORE
+from formats.decoding import MAXIMUM_INPUT, ONE_CORE, longest_output
 from formats.native_model import NO_TEXT
 from formats.tokenizers import of_folder
 
@@ -57,7 +57,8 @@ class Translator(Pipeline):
     with spaces between them, instead of the model's prefixes; the first may be text instead, as T5's models have it.
     others: folders of further models of the same vocabulary, whose probabilities are averaged with those of the first.
     protect, protect_missing: kinds of text to keep as it is, and what becomes of those lost (decode.protection).
-    search: further fields of decode.engines.Search.
+    end_loops: end a translation that repeats itself, if the engine can. copying: lines without letters are not
+    translated. search: further fields of decode.engines.Search.
     Raises UserError for a folder that cannot be decoded.
     """
 
@@ -79,6 +80,8 @@ class Translator(Pipeline):
         others: Iterable[str | Path] = (),
         protect: Collection[str] = (),
         protect_missing: Missing | None = None,
+        end_loops: bool = True,
+        copying: bool = True,
         **search: Any,
     ):
         folder = Path(folder)
@@ -96,11 +99,13 @@ class Translator(Pipeline):
             source_prefix=tokenizer.prefix(source_prefix),
             target_prefix=None if target_prefix is None else tuple(target_prefix.split()),
             others=tuple(map(Path, others)),
+            end_loops=end_loops,
             **search,
         )
         self.engine = engines.load(folder, self.search, checksums)
         batching: dict[str, Any] = {"batch_sentences": batch_sentences, "longest_input": self.engine.longest_input}
         batching |= {name: name not in without for name in switches.of_pipeline()}
+        batching |= {"copying": copying, "longest_output": longest_output(self.description)}
         coder, translate = self.engine.coded(tokenizer)
         super().__init__(coder, translate, batch_tokens, workers, long_lines, **batching)
         self._protect = {"protect": [*protect], "protect_missing": protect_missing} if protect else {}
@@ -111,7 +116,7 @@ class Translator(Pipeline):
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that a translation depends on, except the model folders and the input."""
-        own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines}
+        own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines, "copying": self.copying}
         own |= {name: getattr(self.engine, name) for name in ("isa", "library", "int8_saturates")}
         every = {**vars(self.search), **switches.values(self.search), **own}
         every |= {"engine": self.engine.name, "version": self.engine.version}
@@ -176,6 +181,15 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--no-checksums", dest="checksums", action="store_false", help="load damaged files, too")
     parser.add_argument("--long-lines", choices=["cut", "split"], default="cut", help=f"of over {MAXIMUM_INPUT} pieces")
+    parser.add_argument(
+        "--keep-loops",
+        dest="end_loops",
+        action="store_false",
+        help="do not end a translation that repeats itself over and over, as the native engine does",
+    )
+    parser.add_argument(
+        "--no-copying", dest="copying", action="store_false", help="translate numbers and other lines without letters"
+    )
     group = parser.add_argument_group("switches", "for ablation; an engine refuses those it lacks")
     group.add_argument("--threads", type=positive, default=1, help="per worker, sharing its batch")
     group.add_argument("--isa", metavar="SET", help="instruction set, by the engine's name")
@@ -200,6 +214,6 @@ def loaded(args: argparse.Namespace, make: Callable[..., Translator] = Translato
             raise UserError(f"{args.model}: {engines.of(args.model).label} has no --isa; leave it out")
         os.environ[variable] = args.isa  # engines read it when they load their first model
     names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "long_lines", "device", "checksums", "threads",
-             "source_prefix", "target_prefix", "others")  # fmt: skip
+             "source_prefix", "target_prefix", "others", "end_loops", "copying")  # fmt: skip
     chosen = {name: getattr(args, name) for name in (*names, *switches.numbers(), "without")}
     return make(args.model, **chosen, **options)

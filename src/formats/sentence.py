@@ -16,6 +16,11 @@ def one_line(text: str) -> str:
     return text.translate(_BREAKS).strip()
 
 
+def has_letters(text: str) -> bool:
+    """Whether there is anything to translate: a line of numbers, marks or symbols alone is copied."""
+    return any(map(str.isalpha, text))
+
+
 def split_pieces(text: str) -> list[str]:
     """Split at spaces only: a piece may contain an ideographic or a no-break space."""
     return text.split(" ") if text else []

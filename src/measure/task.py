@@ -43,9 +43,10 @@ class Decoding:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The arguments of decode.translator.Translator."""
+        """The arguments of decode.translator.Translator: every engine translates every line as its model does."""
         own = {"model", "cores", "sentences"}
-        return {field.name: getattr(self, field.name) for field in fields(Decoding) if field.name not in own}
+        chosen = {field.name: getattr(self, field.name) for field in fields(Decoding) if field.name not in own}
+        return {**chosen, "end_loops": False, "copying": False}
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ def main() -> None:
     with atomic_path(args.output) as part:
         part.mkdir()
         for beam_size in args.beam_sizes:
-            translator = Translator(args.model, beam_size, vocabulary_map=False, workers=args.threads)
+            translator = Translator(
+                args.model, beam_size, vocabulary_map=False, workers=args.threads, end_loops=False, copying=False
+            )
             for name, path in args.test_sets:
                 lines = translator.translate(record[0] for record in records.read(path))
                 shown = progress(lines, f"{name}, beam {beam_size}", records.count(path), "sentence")

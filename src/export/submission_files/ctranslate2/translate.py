@@ -3,6 +3,7 @@
 Batches are those of the submission to WNGT 2020 (Klein et al., section 4): sorted inside a window, cut by tokens.
 """
 
+import collections
 import hashlib
 import json
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import cpu
 import sentencepiece
-from sentence import sentence
+from sentence import has_letters, sentence
 
 BATCH_TOKENS = {"CPU-ST": 512, "CPU-MT": 256, "GPU": 6000}
 TASKS = ("throughput", "latency")
@@ -47,14 +48,16 @@ def main():
         "use_vmap": (model / "vmap.txt").exists(),
     }
     counts = {"broken bytes replaced by U+FFFD": 0, f"lines longer than {MAXIMUM_INPUT} pieces cut there": 0}
-    sources = encoded(pieces, counts)
+    copied = collections.deque()  # for each line, what is written untranslated
+    sources = encoded(pieces, counts, copied)
     if task == "latency":
         results = (translator.translate_batch([source], **options)[0] for source in sources)
     else:
         size = BATCH_TOKENS[hardware]
         results = translator.translate_iterable(sources, max_batch_size=size, batch_type="tokens", **options)
     for result in results:
-        sys.stdout.buffer.write(sentence(pieces.decode(result.hypotheses[0])).encode() + b"\n")
+        line = copied.popleft() or sentence(pieces.decode(result.hypotheses[0]))
+        sys.stdout.buffer.write(line.encode() + b"\n")
         if task == "latency":
             sys.stdout.buffer.flush()
     sys.stdout.buffer.flush()
@@ -63,15 +66,20 @@ def main():
             print(count, what, file=sys.stderr)
 
 
-def encoded(pieces, counts):
-    """The lines of standard input in pieces; ``counts``: of broken bytes and of lines that were cut, is increased."""
+def encoded(pieces, counts, copied):
+    """The lines of standard input in pieces; those without letters have none.
+
+    counts: of broken bytes and of lines that were cut, is increased. copied: gets lines without letters, else "".
+    """
     broken, cut = counts
     for line in sys.stdin.buffer:
         text = line.decode(errors="replace").rstrip("\r\n")
         counts[broken] += text.count("\N{REPLACEMENT CHARACTER}") - line.count("\N{REPLACEMENT CHARACTER}".encode())
-        source = pieces.encode(sentence(text.removeprefix("\ufeff")), out_type=str)
+        text = sentence(text.removeprefix("\ufeff"))
+        source = pieces.encode(text, out_type=str)
         counts[cut] += len(source) > MAXIMUM_INPUT
-        yield source[:MAXIMUM_INPUT]
+        copied.append("" if not source or has_letters(text) else text)
+        yield [] if copied[-1] else source[:MAXIMUM_INPUT]
 
 
 def check(model, description, device):

@@ -1,0 +1,134 @@
+"""What people send and what others' engines got wrong: each test is of a public report, named with its project."""
+
+import io
+import random
+from contextlib import suppress
+from itertools import count
+from types import SimpleNamespace
+
+import native
+import numpy as np
+import pytest
+import sentencepiece
+import yaml
+from models import folders, sentences
+from translation import run
+
+from decode.pipeline import Pipeline
+from decode.translate import report, resumable_output, translate
+from decode.translator import Translator
+from formats import marian, opennmt_tf
+from formats.native_model import Vocabulary
+from formats.sentence import has_letters
+from train.vocabulary import train
+
+COPIED = ["-", "—", "...", "42", "18.10", "€ 18,10", "1,000,000", "12:30 - 14:00", "😀", "2 × 3 = 6", "²", "…", "?!"]
+ODD = ['say "a"', "it's", "a\\b", "\\", ":", "a: b", "'", '"', "- #", "{a}", "[b, c]", "& *", "!x", "%y", "@z", "| >"]
+
+
+@pytest.fixture(scope="module", params=["ctranslate2", "native"])
+def model(request):
+    return folders()["float32"] if request.param == "ctranslate2" else native.folders() / "int8"
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_sentence_of_one_character_does_not_depend_on_its_batch(model, beam):
+    """OpenNMT-py 2039."""
+    letters = [*"abcdefgh"]
+    translator = Translator(model, beam, vocabulary_map=False, workers=1, batch_tokens=4000)
+    alone = [next(translator.translate([letter])) for letter in letters]
+    mixed = [text for pair in zip(sentences(len(letters)), letters, strict=True) for text in pair]
+    assert [*translator.translate(mixed)][1::2] == alone
+    assert len(set(alone)) > 2
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_what_has_no_letter_is_copied(model, beam):
+    """transformers 14337."""
+    translator = Translator(model, beam)
+    lines = [text for pair in zip(COPIED, sentences(len(COPIED)), strict=True) for text in pair]
+    found = [*translator.translate(lines)]
+    assert found[::2] == COPIED and found[1::2] == [*translator.translate(lines[1::2])]
+    assert [*translator.translate([" - ", "\ufeff7\u00a0", "\u200b", "\u3000"])][:2] == ["-", "7"]
+    assert not any([*translator.translate(["", " ", "\u00a0", "\u3000", "\u200b", "\ufeff"])])
+    assert has_letters("µ") and has_letters("三") and has_letters("5 m") and not has_letters("5 ㎡")
+
+
+def test_copying_is_switched_off(model):
+    translated = [*Translator(model, copying=False).translate(COPIED)]
+    assert translated != COPIED
+    text = "".join(f"{line}\n" for line in COPIED).encode()
+    assert run("--model", model, text=text).stdout == text
+    assert run("--model", model, "--no-copying", text=text).stdout.decode().splitlines() == translated
+
+
+def test_a_limit_names_the_lines_that_it_cuts(model, tmp_path):
+    """CTranslate2 533."""
+    lines = [b"ab" if number % 3 else b"ab " * 1001 for number in range(40)]
+    done = run("--model", model, "--no-copying", text=b"\n".join(lines))
+    cut = "14 lines longer than 1000 pieces cut there: lines 1, 4, 7, 10, 13, 16, 19, 22, 25, 28, ...\n"
+    assert cut in done.stderr.decode()
+
+
+def test_a_limit_names_the_translations_that_it_cuts(capsys):
+    words = SimpleNamespace(encode=str.split, decode=" ".join, text=str)
+    pipeline = Pipeline(words, lambda batch: [["x"] * min(len(sentence), 3) for sentence in batch], 4, longest_output=3)
+    source = io.BytesIO(b"a b\na b c\n\na b c d e\na\n")
+    report(translate(pipeline, source, io.BytesIO()), 1000, 3)
+    assert capsys.readouterr().err == "2 translations cut off at 3 pieces: lines 2, 4\n"
+
+
+def test_lines_are_named_over_all_runs(tmp_path, capsys):
+    words = SimpleNamespace(encode=str.split, decode=" ".join, text=str)
+    text = "".join(f"{'a ' * count}\n" for count in (8, 9, 8, 10)).encode()  # a window each
+
+    def killed(batch):
+        assert len(batch[0]) < 10
+        return [sentence[:9] for sentence in batch]
+
+    for decode in (killed, lambda batch: [sentence[:9] for sentence in batch]):
+        source = io.BytesIO(text)
+        with (
+            suppress(AssertionError),
+            resumable_output(tmp_path / "out", {}, decode is not killed, source) as target,
+        ):
+            counts = translate(Pipeline(words, decode, 1, longest_output=9), source, target)
+    assert (tmp_path / "out").read_text().count("\n") == 4
+    report(counts, 1000, 9)
+    assert capsys.readouterr().err == "2 translations cut off at 9 pieces: lines 2, 4\n"
+
+
+@pytest.mark.parametrize(("kind", "threads"), [("float32", 1), ("int8", 2)])
+def test_scores_of_many_pairs_are_those_of_each_alone(kind, threads):
+    """CTranslate2 1497."""
+    worker, count = native.worker(kind, threads), 997
+    sources, targets = native.sentences(count, seed=7, longest=6), native.sentences(count, seed=8, longest=6)
+    order = random.Random(1).sample(range(count), count)
+    shuffled = worker.score([sources[place] for place in order], [targets[place] for place in order])
+    scores = worker.score(sources, targets)
+    assert all(np.array_equal(scores[place], found) for place, found in zip(order, shuffled, strict=True))
+    one_by_one = [worker.score([source], [target])[0] for source, target in zip(sources, targets, strict=True)]
+    assert all(map(np.array_equal, scores, one_by_one))
+
+
+def test_pieces_of_any_marks_are_in_every_vocabulary_file(tmp_path):
+    """marian-dev 445."""
+    pieces = [f"▁{text}" for text in ODD] + [*"\"\\:'#-[]{}&*!%@|>,?`"]
+    lines = [f"{piece}\n" for piece in (*opennmt_tf.CONTROL, *pieces)]
+    (tmp_path / "vocabulary.txt").write_text("".join(lines), encoding="utf-8")
+    assert opennmt_tf.read_vocabulary(tmp_path / "vocabulary.txt")[3:] == pieces
+    found = marian.entries(tmp_path / "vocabulary.txt")
+    marian.write_vocabulary(found, tmp_path / "vocab.yml")
+    assert yaml.safe_load((tmp_path / "vocab.yml").read_text(encoding="utf-8")) == dict(zip(found, count()))
+    Vocabulary(pieces, pieces[::-1], pieces[0]).write(tmp_path)
+    read = Vocabulary.read(tmp_path)
+    assert (read.source, read.target, read.unknown) == (pieces, pieces[::-1], pieces[0])
+
+
+@pytest.mark.parametrize(("normalization", "expected"), [("nmt_nfkc", "aTM 2 abc 1"), ("identity", "a™ ² ａｂｃ １")])
+def test_characters_come_back_as_the_configuration_says(normalization, expected):
+    tokenizer = train(
+        [*sentences(100), "a™ ² ａｂｃ １"] * 3, "unigram", 330, 1.0, 1, normalization, byte_fallback=True
+    )
+    processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer)
+    assert processor.decode(processor.encode("a™ ² ａｂｃ １", out_type=str)) == expected
