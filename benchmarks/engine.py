@@ -3,7 +3,8 @@
 Both decode the same weights with the same vocabulary map, batches and longest translation, in turn, in this process, on
 one core. --peers adds OpenNMT-tf (float32, without a map) and Marian, if the system has their folders, and onnxruntime
 and OpenVINO, if they are installed (onnx_transformer.py; greedy). A ratio divides tokens per CPU second, run by run.
-Integer types change a few translations, so each engine's tokens are counted.
+Integer types change a few translations, so each engine's tokens are counted. ``--types int4 --over int8`` compares one
+type of the native engine with another instead.
 CTranslate2 obeys its environment variables: try them, and publish the best.
 
 The limit of a model is the roofline of its products on this core: the larger of their operations over the kernel's peak
@@ -12,6 +13,7 @@ Attention and search are not in the limit.
 """
 
 import argparse
+import functools
 import importlib
 import itertools
 import os
@@ -201,10 +203,30 @@ def compared(
     return found
 
 
-def check(model: Path, kind: str) -> None:
-    """Raises UserError if a system lacks this type in one of the engines."""
-    if not (model / kind).exists() or not (model / Native.folder(kind)).exists():
-        raise UserError(f"{model}: has not both {kind} and {Native.folder(kind)}")
+def types_compared(
+    model: Path, kind: str, over: str, beam: int, sentences: Batch, conditions: Conditions
+) -> list[dict[str, Any]]:
+    """The records of the native engine in one type over the same engine in another, for each batch size."""
+    folders = {"native": model / Native.folder(kind), over: model / Native.folder(over)}
+    mapped = all(engines.describe(folder).vocabulary_map for folder in folders.values())
+    search = Search(beam_size=beam, vocabulary_map=mapped)
+    loaded = {name: engines.load(folder, search) for name, folder in folders.items()}
+    found = []
+    for size in SIZES:
+        outputs: dict[str, list[Batch]] = {}
+        cuts = cut(sentences, size)
+        calls = {name: kept(outputs, name, decoded, engine, cuts) for name, engine in loaded.items()}
+        usages = in_process.timed(calls, conditions, [conditions.core], f"{kind} over {over} {size}")
+        row = record(model, kind, beam, size, usages, outputs, over) | {"peer": f"native {over}"}
+        found.append(row | {"isa": loaded["native"].isa, "vocabulary_map": mapped})
+    return found
+
+
+def check(model: Path, kind: str, over: str | None = None) -> None:
+    """Raises UserError if a system lacks this type in one of the engines, or the other type in the native one."""
+    peer = Native.folder(over) if over else kind
+    if not (model / peer).exists() or not (model / Native.folder(kind)).exists():
+        raise UserError(f"{model}: has not both {peer} and {Native.folder(kind)}")
 
 
 def options(description: str, types: Sequence[str]) -> argparse.ArgumentParser:
@@ -221,8 +243,8 @@ def measure(args: argparse.Namespace, of_model: Callable[..., list[dict[str, Any
     conditions, rows = pick(Conditions, args), []
     os.sched_setaffinity(0, [conditions.core])
     for model, kind in itertools.product(args.models, args.types):
-        check(model, kind)
-        rows += of_model(model, kind, in_process.pieces(model / kind, conditions), conditions)
+        check(model, kind, getattr(args, "over", None))
+        rows += of_model(model, kind, in_process.pieces(model / Native.folder(kind), conditions), conditions)
     shared = in_process.shared_fields(conditions) | {"peer_settings": cpu.settings()}
     write_json(args.output, [row | shared for row in rows])
 
@@ -231,9 +253,13 @@ def main() -> None:
     parser = options(__doc__, ("float32", "int16", "int8"))
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[1])
     parser.add_argument("--peers", nargs="*", default=[], choices=OTHERS + GRAPHS, help="besides CTranslate2")
+    parser.add_argument("--over", choices=native_model.TYPES, help="this type of the native engine is the only peer")
     args = parser.parse_args()
 
     def of_model(model: Path, kind: str, sentences: Batch, conditions: Conditions) -> list[dict[str, Any]]:
+        if args.over:
+            of_beam = functools.partial(types_compared, model, kind, args.over)
+            return [row for beam in args.beam_sizes for row in of_beam(beam, sentences, conditions)]
         asked = [PEER, *args.peers]
         return [row for beam in args.beam_sizes for row in compared(model, kind, beam, sentences, asked, conditions)]
 

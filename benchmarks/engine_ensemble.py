@@ -31,7 +31,8 @@ def measured(
     sources, test_set = [source for source, _ in records.pairs(path)], TestSet(path, "", SAMPLES)
 
     def translator(own: Sequence[Path]) -> Translator:
-        return Translator(own[0], others=own[1:], workers=1, checksums=False, **search)
+        alike: dict[str, Any] = {"workers": 1, "checksums": False, "end_loops": False, "copying": False}
+        return Translator(own[0], others=own[1:], **alike, **search)
 
     def output(name: str, translator: Translator) -> Path:
         write_text(folder / name, "".join(f"{line}\n" for line in translator.translate(sources)))

@@ -104,7 +104,7 @@ def make(name: str, spm: Path, folder: Path) -> Path:
 
 
 def text_way(folder: Path, size: int) -> Way:
-    translator = Translator(folder, workers=1, batch_sentences=size)
+    translator = Translator(folder, workers=1, batch_sentences=size, end_loops=False, copying=False)
     return lambda lines: [*translator.translate(lines)]
 
 

@@ -37,10 +37,13 @@ PARTS: dict[str, tuple[str, ...]] = {
     EMBEDDINGS: (EMBEDDINGS,),
 }
 ENGINE, PAIRS, FREE = BOUNDS = ("engine", "pairs", "none")
+HALF = "half"  # 4 bits, with a step for 32 inputs, as the engine has it for products
 ALONE = ("attention", "feed-forward", EMBEDDINGS)
-# Parts and bounds, and the engine's own types; the first is the reference.
+# Parts and bounds, and the engine's own types; the first is the reference. int4 with a bound has its embeddings, which
+# are the output layer's, too, in 4 bits: half the file, which the engine's own int4 is not.
 TYPES = ("float32", "int8", "int16", "int4")
-WAYS = [*((kind, None) for kind in TYPES), *(("all", bound) for bound in BOUNDS), *((part, ENGINE) for part in ALONE)]
+WAYS = [*((kind, None) for kind in TYPES), *(("all", bound) for bound in BOUNDS), *((part, ENGINE) for part in ALONE),
+        (EMBEDDINGS, HALF), ("int4", HALF)]  # fmt: skip
 SAMPLES = 1000
 
 
@@ -52,8 +55,12 @@ def pair_sum(integers: Array) -> Array:
 
 
 def rounded(weights: Array, bound: str) -> Array:
-    """Weights as 8 bits restore them."""
+    """Weights as 8 bits restore them, or 4."""
     weights = weights.astype(np.float32)
+    if bound == HALF:
+        nibbles, steps, scale = native_model.halved(weights)
+        halved: Array = nibbles * np.repeat(steps.astype(np.float32), native_model.INT4_INPUTS, axis=1) * scale[:, None]
+        return halved
     found, scale = native_model.quantized(weights, "int8", bounded=bound == ENGINE)
     integers = found.astype(np.float32)
     while bound == PAIRS and (over := pair_sum(integers) > native_model.INT8_LANE).any():
@@ -73,7 +80,7 @@ def with_rounded(model: FloatModel, part: str, bound: str) -> FloatModel:
     embeddings = model.embeddings
     if EMBEDDINGS in chosen:
         embeddings = {
-            side: (origin, rounded(matrix, bound if origin == output else FREE))
+            side: (origin, rounded(matrix, bound if bound == HALF or origin == output else FREE))
             for side, (origin, matrix) in embeddings.items()
         }
     return replace(model, products=products, embeddings=embeddings)
@@ -85,7 +92,8 @@ def translating(
 ) -> Iterator[Callable[[list[str]], Any]]:
     """A translator of lines by the model of CTranslate2 in a folder, with weights of one of WAYS."""
     part, bound = way
-    model, kind = read_ctranslate2.read(folder), part if bound is None else "float32"
+    model, kind = read_ctranslate2.read(folder), part if part in TYPES else "float32"
+    part = EMBEDDINGS if part in TYPES else part
     with tempfile.TemporaryDirectory() as scratch:
         (with_rounded(model, part, bound) if bound else model).write(kind, made := Path(scratch) / "native")
         described = read_json(folder / model_folder.DESCRIPTION) | {"engine": Native.name, "quantization": kind}
@@ -93,7 +101,7 @@ def translating(
         (made / "sentencepiece.model").symlink_to((folder / "sentencepiece.model").resolve())
         if mapped:
             Native.write_map(folder / "vmap.txt", made)
-        translator = Translator(made, beam, mapped, workers=1, checksums=False)
+        translator = Translator(made, beam, mapped, workers=1, checksums=False, end_loops=False, copying=False)
         yield lambda lines: [*translator.translate(lines)]
         translator.close()
 
@@ -102,6 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of systems, results/X/models/Y")
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[1])
+    parser.add_argument("--rounded", nargs="+", help="only these parts and types of the table (default: all)")
     parser.add_argument("--no-map", action="store_true", help="without the vocabulary map")
     parser.add_argument("--test-sets", type=Path, nargs="+", required=True, help="records")
     parser.add_argument("--language", required=True, help="of the translations")
@@ -110,7 +119,8 @@ def main() -> None:
 
     rows: list[dict[str, Any]] = []
     sets = {path: TestSet(path, args.language, SAMPLES) for path in args.test_sets}
-    todo = [(model, beam, way) for model in args.models for beam in args.beam_sizes for way in WAYS]
+    ways = [way for way in WAYS if way == WAYS[0] or not args.rounded or way[0] in args.rounded]
+    todo = [(model, beam, way) for model in args.models for beam in args.beam_sizes for way in ways]
     with tempfile.TemporaryDirectory() as scratch:
         for model, beam, way in progress(todo, "translating", total=len(todo), unit="way"):
             with translating(model / "float32", way, beam, not args.no_map) as translate:

@@ -1,0 +1,67 @@
+"""Python's part of single sentences: CPU microseconds from text to text, and of the native engine's calls alone.
+
+Each line is a batch, as in latency. ``text`` is decode.translate's way from line to line; ``calls`` are those of
+nmt_frontier_engine.Worker.translate in it, with numbers in and numbers out. Both translate the same lines in turn, in
+this process, on one core, by one worker; the difference, run by run, is tokenizer, pipeline and detokenizer. To compare
+two versions, run the same command with each in turn.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from nmt_frontier_engine import Model, Options, Worker
+
+from common.command_line import there
+from common.errors import command
+from common.files import write_json
+from decode.engines.native import Native
+from decode.translator import Tokenizer, Translator
+from formats import decoding, native_model
+from formats.measurement import Spread
+from formats.records import sources
+from measure import in_process
+from measure.in_process import Conditions
+
+MICROSECONDS = 1e6
+
+
+def compared(folder: Path, conditions: Conditions) -> dict[str, Any]:
+    """The record of a model folder."""
+    lines = [line for line in sources(conditions.test_set)[: conditions.sentences] if line.strip()]
+    translator = Translator(folder, workers=1, batch_sentences=1, checksums=False)
+    vocabulary, encode = native_model.Vocabulary.read(folder), Tokenizer(folder).encode
+    numbers = [vocabulary.numbers(encode(line)) for line in lines]
+    mapped, longest = translator.search.vocabulary_map, decoding.longest_output(translator.description)
+    files = folder / Native.weights, folder / Native.map_file if mapped else None
+    worker = Worker(Model(*files, texts=vocabulary.texts()))
+    options = Options(longest=longest, vocabulary_map=mapped)
+    begins = [vocabulary.beginning] if vocabulary.beginning else None
+    calls = {
+        "text": lambda: [*translator.translate(lines)],
+        "calls": lambda: [worker.translate([sentence], options, begins) for sentence in numbers],
+    }
+    usages = in_process.timed(calls, conditions, [conditions.core], folder.name)
+    translator.close()
+    times = {name: [usage.cpu_seconds * MICROSECONDS / len(lines) for usage in used] for name, used in usages.items()}
+    times["python"] = [text - call for text, call in zip(times["text"], times["calls"], strict=True)]
+    spreads = {field: value for name, spent in times.items() for field, value in Spread.of(spent).fields(name).items()}
+    about = {"model": folder.parent.name, "compute_type": translator.description.quantization, "lines": len(lines)}
+    every = [usage for used in usages.values() for usage in used]
+    return about | spreads | {"others": in_process.others(every)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=there, nargs="+", required=True, help="model folders of the native engine")
+    in_process.options(parser)
+    args = parser.parse_args()
+    conditions, shared = in_process.prepared(args)
+    rows = [compared(folder, conditions) | shared for folder in args.models]
+    write_json(args.output, rows)
+    for row in rows:
+        print(row["model"], *(f"{name} {Spread.read(row, name):.0f}" for name in ("text", "calls", "python")), sep=", ")
+
+
+if __name__ == "__main__":
+    command(main)
