@@ -25,6 +25,7 @@ include: "workflow/rules/maps.smk"  #          vocabulary maps of many knobs
 include: "workflow/rules/speed.smk"  #         the target `speed`: parts of the native engine, all architectures
 include: "papers/wngt2020/rules.smk"  #        speed: a ladder of optimisations, end to end, workers against threads
 include: "papers/devlin2017/rules.smk"  #      speed: what a recurrent decoder need not compute
+include: "papers/marian2018/rules.smk"  #      speed: its tables row by row
 include: "workflow/rules/search.smk"  #        the target `search`
 include: "papers/wnmt2018/rules.smk"  #        search: time by components, beams and batches
 include: "papers/fastseq2021/rules.smk"  #     search: the pipeline, n-gram blocking, the encoder's cache

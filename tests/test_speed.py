@@ -20,18 +20,21 @@ from common.files import write_json
 from decode import engines, tuned
 from decode.engines import Search, load
 from decode.translator import Translator
-from experiments import architectures, switches
+from experiments import architectures, switches, table_rows
+from experiments.table_rows import Row
 from findings.comparison import times_faster
 from formats import measurement, records
 from formats.switches import values
 from measure import score
 from measure.task import Task
 from papers.devlin2017 import identities, identities_report
-from papers.wngt2020 import end_to_end, end_to_end_report, ladder, ladder_report, scaling, scaling_report
+from papers.marian2018 import tables
+from papers.wngt2020 import end_to_end, end_to_end_report, ladder, ladder_report, scaling, scaling_report, table5
+from papers.wnmt2018 import table3
 from report import __main__ as report
 from report import architectures as architectures_report
+from report import claims, rungs, table_parts
 from report import switches as switches_report
-from report import table_parts
 
 pytestmark = pytest.mark.slow
 
@@ -535,16 +538,18 @@ def test_every_rung_computes_less_in_one_way_more(two_cores, layered):
 
 def test_identities(two_cores, made_up, layered, tmp_path):
     run(identities, tmp_path, "--models", *layered)
-    assert len(made_up) == 2 * 8
+    assert len(made_up) == 2 * (8 + 5)
     found = identities_report.read(tmp_path / "scored.json")
-    last = tmp_path / found[-1].record.decoding.output
+    ladder = identities_report.ladder(found)
+    last = tmp_path / ladder[-1].record.decoding.output
     last.write_text(last.read_text().replace(SOURCES[0], "other", 1))
     found = identities_report.read(tmp_path / "scored.json")
-    assert [rung.same for rung in found] == [*[1.0] * 7, pytest.approx(5 / 6)]
+    assert [rung.same for rung in found] == [*[1.0] * 7, pytest.approx(5 / 6), *[1.0] * 5]
     rows = rows_of(identities_report.table(found))
     assert "1.00 (1.00 to 1.00)" in rows["16 bits"] and "83.3%" in rows["batches of sentences"]
+    assert "×" not in rows["float32 with polynomials"] and "1.00 (1.00 to 1.00)" in rows["all of them"]
     (axes,) = identities_report.draw(found).axes
-    assert labels(axes) == [rung.record.rung for rung in found]
+    assert labels(axes) == [rung.record.rung for rung in ladder]
     assert [bar.get_width() for bar in axes.patches] == [1.0] * 8
 
     # Layers on top are needed in every type.
@@ -555,6 +560,27 @@ def test_identities(two_cores, made_up, layered, tmp_path):
         identities.by_type(layered)
     with pytest.raises(UserError, match="int8: is for CTranslate2, not for native"):
         identities.by_type([folders()["int8"]])
+
+
+def test_the_rows_of_a_papers_table(two_cores, made_up, layered, tmp_path, monkeypatch):
+    for folder in layered:
+        redescribe(folder, role="untrained", system="x-untrained")
+    fast = Row("x", "int8", vocabulary_map=True)
+    asked = {"(1) plain": Row("x"), "(2) fast": fast, "(3) the same": fast, "(4) slow": Row("x", share=0.5)}
+    monkeypatch.setattr(table3, "ROWS", asked)
+    found = run(table3, tmp_path, "--models", *layered)
+    assert [record.rung for record in found] == [*asked] and len(made_up) == 2 * 3
+    assert {task.decoding.sentences for task in made_up} == {9, 4}
+    rows = rows_of(rungs.table(found))
+    assert "1.00 (1.00 to 1.00)" in rows["(3) the same"] and "1.00" not in rows["(4) slow"]
+    with pytest.raises(UserError, match="--models: none of y for native in int16; the table needs it"):
+        table_rows.configuration(Row("y", "int16"), table_rows.by_system(layered), None)
+
+
+@pytest.mark.parametrize("table", [*tables.TABLES.values(), table3.ROWS, table5.ROWS], ids=len)
+def test_the_rows_have_the_names_that_the_paper_gives_them(table):
+    named = {f"({claim.row}) {claim.system}": claim for claim in claims.read() if claim.shape}
+    assert all(named[name].shape == row.system for name, row in table.items())
 
 
 def test_threads_change_nothing_but_time():

@@ -5,6 +5,8 @@ with the first layers looked up; products of the source once per sentence; sigmo
 the paper); products of equal states of the beam once; beyond the paper 8 bits, then batches of sentences. Up to there
 each sentence is decoded by itself, with a beam, on one core, as in the paper. All rungs use the vocabulary map if the
 folders have one. Except for the types, translations may differ by rounding only.
+
+Each way is also measured alone, over float32 with polynomials: a fast baseline, as the paper's probably was.
 """
 
 import argparse
@@ -23,6 +25,7 @@ from formats.decoding import ONE_CORE
 from measure import protocol
 from measure.configuration import Configuration
 
+ALONE = "alone: "  # the names of what is no rung begin with it
 IDENTITIES = frozenset({"piece_products", "source_products", "polynomials", "equal_states"})
 
 
@@ -51,6 +54,19 @@ def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
     return found
 
 
+def alone(models: dict[str, Path], plain: Configuration) -> dict[str, Configuration]:
+    """Each way but the polynomials by itself, over ``plain`` with polynomials, which is first."""
+    fast = plain.but(again={"polynomials"})
+    ways = {
+        "float32 with polynomials": fast,
+        "16 bits": replace(fast, model=models["int16"]),
+        "products of pieces looked up": fast.but(again={"piece_products"}),
+        "products of the source once": fast.but(again={"source_products"}),
+        "equal states once": fast.but(again={"equal_states"}),
+    }
+    return {f"{ALONE}{name}": way for name, way in ways.items()}
+
+
 def by_type(folders: list[Path]) -> dict[str, Path]:
     """Raises UserError for a missing type, and for models without fully connected layers."""
     described = {folder: engines.describe_for(folder, Native) for folder in folders}
@@ -71,6 +87,7 @@ def main() -> None:
 
     models = by_type(args.models)
     named = rungs(models, **protocol.text(models["int8"], args.sentences))
+    named |= alone(models, next(iter(named.values())))
     measurement.write(args.output, protocol.rungs(named, args))
 
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from formats import measurement
 from formats.measurement import Measurement
-from report import figure, table_parts
+from report import figure, markup, table_parts
 
 NOTE = """
 A row has what all rows above it have; each but the last translates sentence by sentence, all with a beam of
@@ -16,6 +16,10 @@ the fastest run. ×: times faster, run by run, the median with the lowest and th
 those of the first row. Devlin 2017 prints 4.4 times the speed of the baseline for a ladder with these rungs up to
 "equal states once", where sigmoid and tanh are looked up, and over 99.9 % of translations that are the baseline's.
 {conditions}
+"""
+ALONE, TOGETHER = "alone: ", "equal states once"  # names of papers.devlin2017.identities
+ALONE_NOTE = """
+Each of the paper's ways by itself over float32 with polynomials, which is as fast as a library's, and all together.
 """
 COLOR = "#d55e00"
 
@@ -30,7 +34,33 @@ def read(path: Path) -> list[Rung]:
     return [*map(Rung, measurement.read(path), table_parts.same_translations(path))]
 
 
+def ladder(rungs: list[Rung]) -> list[Rung]:
+    """Those that stand one upon the other."""
+    return [rung for rung in rungs if not (rung.record.rung or "").startswith(ALONE)]
+
+
 def table(rungs: list[Rung]) -> str:
+    alone = [rung for rung in rungs if rung not in ladder(rungs)]
+    together = [rung for rung in rungs if rung.record.rung == TOGETHER]
+    return ladder_table(ladder(rungs)) + (alone_table([*alone, *together]) if alone else "")
+
+
+def alone_table(rungs: list[Rung]) -> str:
+    """The ways by themselves; the first rung has none of them, the last one all."""
+    records = [rung.record for rung in rungs]
+    names = [*((record.rung or "").removeprefix(ALONE) for record in records[:-1]), "all of them"]
+    rows = [
+        {
+            "alone": name,
+            "target tokens/s": table_parts.speed(record, records),
+            "× the first row": table_parts.times(record, records[0]) if record is not records[0] else "",
+        }
+        for name, record in zip(names, records, strict=True)
+    ]
+    return f"\n{markup.table(rows)}\n{ALONE_NOTE}"
+
+
+def ladder_table(rungs: list[Rung]) -> str:
     records = [rung.record for rung in rungs]
     above = [None, *records]
     rows = [row(rung, before, records) for before, rung in zip(above, rungs, strict=False)]
@@ -58,6 +88,7 @@ def row(rung: Rung, above: Measurement | None, records: list[Measurement]) -> di
 @figure.styled
 def draw(rungs: list[Rung]) -> Figure:
     """Times as fast as the first rung, which is on top; whiskers go from the lowest run to the highest."""
+    rungs = ladder(rungs)
     records = [rung.record for rung in rungs]
     picture, axes = table_parts.bar_picture(len(rungs))
     pairs = [(record, records[0]) for record in records]

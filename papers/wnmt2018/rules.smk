@@ -1,6 +1,8 @@
 # Figures 2 and 3 of OpenNMT at WNMT 2018; the target `search` makes them. Made as `switches` in
 # workflow/rules/speed.smk.
 
+from papers.wnmt2018.table3 import ROWS as WNMT_TABLE3
+
 # Weights of both types in CTranslate2 and in the native engine.
 SEARCH_TYPES = list(dict.fromkeys([study.models.types[0], study.maps.type]))
 
@@ -62,3 +64,20 @@ use rule switches as search_grid with:
         models=lambda w, input: f"--model {input.model} --exact {input.exact}",
         options=f"--test-sets {study.paths.named_corpora([study.corpora.timed])[0]} {SEARCH_TIMING} {PRICE}"
         f" --study {study.config.study} --target-language {study.config.target} --translations {SEARCH}/translations",
+
+
+# Table 3: every row in the kind of program that it had; a speed table that is asked for by name.
+use rule switches as wnmt_table3 with:
+    input:
+        models=table_models(WNMT_TABLE3),
+        test_set=study.paths.clean(study.corpora.timed),
+    output:
+        records=f"{study.folder}/speed/wnmt_table3.json",
+    log:
+        f"{study.folder}/logs/wnmt_table3.log",
+    benchmark:
+        f"{study.folder}/benchmarks/wnmt_table3.tsv"
+    params:
+        program="papers.wnmt2018.table3",
+        models=lambda w, input: f"--models {input.models}",
+        options=speed_options,

@@ -112,12 +112,13 @@ def value(paper: str, table: str, row: int, quantity: str, test_set: str = "") -
 
 def ratios(printed: Printed) -> Iterator[Printed]:
     """How many times better a number is than those it is to be compared with, as claims of their own."""
+    _, comma, how = printed.quantity.partition(",")  # such as "one sentence at a time"
     for row in printed.over:
         place = printed.table, row, printed.quantity, printed.test_set
         (other,) = (other for other in read() if other.paper == printed.paper and other.place == place)
         lower = printed.unit in LOWER
         yield printed._replace(
-            quantity=f"times {'smaller' if printed.unit in SIZE_UNITS else 'faster'} than ({other.row})",
+            quantity=f"times {'smaller' if printed.unit in SIZE_UNITS else 'faster'} than ({other.row}){comma}{how}",
             value=other.value / printed.value if lower else printed.value / other.value,
             unit="×",
             reason=printed.reason or other.reason,

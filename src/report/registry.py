@@ -61,6 +61,10 @@ SUBJECTS = {
     "identities": Subject("papers.devlin2017.identities_report", ("report/identities.{system}.json",), "Speed"),
     "end_to_end": Subject("papers.wngt2020.end_to_end_report", ("report/end_to_end.json",), "Speed"),
     "architectures": Subject("report.architectures", ("report/architectures.json",), "Speed"),
+    "marian_table2": Subject("report.rungs", ("report/marian_table2.json",), "Speed"),
+    "marian_table4": Subject("report.rungs", ("report/marian_table4.json",), "Speed"),
+    "wnmt_table3": Subject("report.rungs", ("report/wnmt_table3.json",), "Speed"),
+    "wngt_table5": Subject("report.rungs", ("report/wngt_table5.json",), "Speed"),
     "marian_figure1": Subject(
         "papers.marian2018.figures_report", ("report/architectures.json",), "Speed", suffix="_figure1"
     ),

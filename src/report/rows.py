@@ -9,10 +9,11 @@ the paper and that of two records that were timed in turn, run by run. Sizes are
 vocabulary, whatever was measured: 4 bytes a parameter in float32, 2 in int16, 1 in int8. BLEU is compared on the
 paper's test set only. Seconds are scaled to the tokens of the paper's test set, as its tokenizer counts them.
 
-A record matches if it has the row's shape and configuration, is undisturbed, on one core, and no ablation: what only
-the speed tables switch has its default. So rungs of a ladder match, too. If several records match, the fastest is
-taken; files are searched in the order given. Numbers that are in no measurement, such as those of an experiment, are
-given by hand (values.json). ``timings`` names the records that a number is from, so that one timing can count once.
+A record whose rung is the row's name was measured for that row (experiments.table_rows). Else one matches if it has the
+row's shape and configuration, is undisturbed, on one core, and no ablation: what only the speed tables switch has its
+default. So rungs of a ladder match, too. If several records match, the fastest is taken; files are searched in the
+order given. Numbers that are in no measurement, such as those of an experiment, are given by hand (values.json).
+``timings`` names the records that a number is from, so that one timing can count once.
 """
 
 import argparse
@@ -34,9 +35,11 @@ from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, tokens_per_us
 
 BYTES = {"float32": 4, "int16": 2, "int8": 1}
 LOADING = "seconds with loading"
+ALONE = ", one sentence at a time"  # ends such quantities, and the rungs of their records
 FIELDS = {  # of the records, by the times of the papers
     "seconds": "text_seconds",
     LOADING: "total_seconds",
+    f"seconds{ALONE}": "text_seconds",
     "target tokens per second": "text_seconds",
 }
 # Of whole test sets: the first is printed, the others are counted as measure.source_tokens does.
@@ -45,6 +48,7 @@ PER_USD = "source tokens per USD"
 REFERENCE = Path("results/reference")
 COMPUTED = "python -m report.rows"  # the command of what was not measured
 ANOTHER_MACHINE = "another machine; ratios are compared"
+EVERY_CORE, TUNED = "every_core", "tuned"  # settings of rows that no record has; what is tuned is known by its name
 ONEDNN = "oneDNN"  # a library of products, as records name it
 
 Row = dict[str, Any]
@@ -105,12 +109,24 @@ def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
         if "value" in hand:
             origin = " ".join(hand[name] for name in ("file", "from") if name in hand)
             found = Found(**{name: hand[name] for name in Found._fields if name in hand})._replace(timings=(origin,))
+        elif printed.quantity == PER_USD and (
+            seconds := given.get((*printed.place[:2], "seconds", ""), {}).get("value")
+        ):
+            timed_row = next(row for row in reversed(made) if row["quantity"] == "seconds")
+            found = _priced(timed_row, seconds, MACHINES[printed.table])
         else:
             found = _found(printed, runs)
             reason = "; ".join(filter(None, (found.reason, hand.get("reason"))))
             found = found._replace(reason=reason, comparable=found.comparable and hand.get("comparable", True))
         made.append(_row(printed, found))
     return made
+
+
+def _priced(of: Row, seconds: float, machine: str) -> Found:
+    """What seconds by hand cost on the paper's machine; of: the row of the seconds."""
+    reason = f"{of['reason']}; at the price of the paper's {machine}"
+    cost = tokens_per_usd(SOURCE_TOKENS / seconds, PRICES[machine])
+    return Found(cost, reason, False, of["command"], of["cpu"], of["date"], timings=tuple(of["timings"]))
 
 
 def _row(printed: Printed, found: Found) -> Row:
@@ -168,7 +184,8 @@ def _entries(printed: Printed) -> int:
 
 def _bytes(printed: Printed) -> int:
     """Of all weights in the row's type."""
-    return shape(registry()[printed.shape]).parameters(_entries(printed)) * BYTES[printed.type]
+    one = shape(registry()[printed.shape]).parameters(_entries(printed)) * BYTES[printed.type]
+    return one * printed.settings.get("models", 1)  # of an ensemble
 
 
 def _computed(value: float) -> Found:
@@ -179,7 +196,7 @@ def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurem
     """The records of the row's shape and configuration, undisturbed, without ablations."""
     wanted = {"engine": printed.engine, "compute_type": printed.type, "beam_size": printed.beam}
     wanted |= {"vocabulary_map": printed.map, **printed.settings}
-    packed = wanted.pop("packed", None)
+    packed, *_ = (wanted.pop(name, None) for name in ("packed", EVERY_CORE, TUNED))
     named = {name: value for name, value in wanted.items() if value not in (None, "")}
     named |= {"shape": str(shape(registry()[printed.shape])), "noisy": False, "batch_sentences": None}
     same = (record for record in matching(records, **named) if packed in (None, _packed(record)))
@@ -198,11 +215,20 @@ def _ablated(record: Measurement) -> bool:
 
 
 def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None = None) -> Measurement | None:
-    """The fastest record of the row on one core; on the row's test set, where there is one."""
-    alone = [record for record in _matching(printed, records) if len(record.decoding.cores) == 1]
-    alone = [record for record in alone if test_set in (None, record.test_set)]
-    same = [record for record in alone if record.test_set == printed.test_set]
-    return max(same or alone, key=lambda record: record.words_per_second, default=None)
+    """The record with the row's name, else the fastest of the row on one core, or on all if the row asks for them.
+
+    If there are some of the row's test set, one of these.
+    """
+    records = list(records)
+    name = f"({printed.row}) {printed.system}{ALONE * printed.quantity.endswith(ALONE)}"
+    if named := [record for record in records if record.rung == name and not record.noisy]:
+        return named[0]
+    if printed.quantity.endswith(ALONE) or TUNED in printed.settings:
+        return None
+    found = [record for record in _matching(printed, records) if test_set in (None, record.test_set)]
+    found = [each for each in found if (len(each.decoding.cores) > 1) == printed.settings.get(EVERY_CORE, False)]
+    same = [record for record in found if record.test_set == printed.test_set]
+    return max(same or found, key=lambda record: record.words_per_second, default=None)
 
 
 def _time(printed: Printed, runs: list[Run]) -> Found:

@@ -4,6 +4,8 @@
 # connected layers on top, in papers/devlin2017. The models are those of the study, with BLEU, and untrained ones of the
 # papers' sizes, for their speed only. Where CTranslate2 does not run a system, the native engine stands in.
 
+from experiments.table_rows import models
+
 # All but end_to_end and architectures show one system each, as in the paper. `speed` makes those of the first trained
 # system and of the first untrained one; others can be asked for by name. The native engine is in all of them where the
 # study has it.
@@ -13,10 +15,12 @@ SPEED_OF_ALL = [
     *(["end_to_end"] if study.speed.systems else []),
     *(["architectures"] if study.systems.untrained else []),
 ]
+PAPER_TABLES = ["marian_table2", "marian_table4", "wnmt_table3", "wngt_table5"]  # row by row, asked for by name
 SPEED_NAMES = [
     *[f"{kind}.{system}" for kind, models in SPEED_KINDS.items() for system in study.speed.systems if models(system)],
     *expand("identities.{system}", system=study.speed.fully_connected),
     *SPEED_OF_ALL,
+    *PAPER_TABLES,
 ]
 SPEED_TABLES = [
     *[f"{kind}.{system}" for kind, models in SPEED_KINDS.items() for system in SPEED_FIRST if models(system)],
@@ -30,6 +34,11 @@ SPEED_OPTIONS = (
 )
 if study.config.speed.sentences:
     SPEED_OPTIONS += f" --sentences {study.config.speed.sentences}"
+
+
+def table_models(rows):
+    """The model folders that the rows of a paper's table need (experiments.table_rows), of untrained systems."""
+    return [study.paths.model(*model) for model in models(rows.values())]
 
 
 wildcard_constraints:

@@ -1,0 +1,91 @@
+"""The rows of a paper's table, each measured as it is described: a record for each of them, whose rung is its name.
+
+The papers' modules (papers.marian2018.tables and others) describe the rows. All decode the same sentences on one core,
+in turn. Rows that are described alike are one measurement.
+"""
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from common import machine
+from common.command_line import there
+from common.errors import UserError
+from decode import engines
+from findings.comparison import BASELINE, NATIVE
+from formats import measurement
+from formats.decoding import ONE_CORE
+from measure import protocol
+from measure.configuration import Configuration
+
+Folders = dict[tuple[str, str, str], Path]  # by system, engine and type
+
+
+class Row(NamedTuple):
+    """A system, named after its shape, an engine, and settings of measure.task.Decoding.
+
+    share: of the sentences that are decoded, for rows that take long.
+    """
+
+    system: str
+    type: str = "float32"
+    engine: str = NATIVE
+    beam_size: int = 1
+    vocabulary_map: bool = False
+    without: frozenset[str] = frozenset()
+    batch_tokens: int = ONE_CORE
+    batch_sentences: int | None = None
+    share: float = 1
+
+    @property
+    def model(self) -> tuple[str, str]:
+        """The untrained system of a study and the name of its model folder."""
+        return f"{self.system}-untrained", self.engine if self.engine == BASELINE else f"{self.engine}-{self.type}"
+
+
+def models(rows: Iterable[Row]) -> list[tuple[str, str]]:
+    """The systems and the names of the folders that rows need."""
+    return list(dict.fromkeys(row.model for row in rows))
+
+
+def by_system(folders: list[Path]) -> Folders:
+    described = {folder: engines.describe(folder) for folder in folders}
+    return {
+        (about.system.removesuffix("-untrained"), about.engine, about.quantization): folder
+        for folder, about in described.items()
+    }
+
+
+def configuration(row: Row, folders: Folders, sentences: int | None) -> Configuration:
+    """Raises UserError where the folder of a row is missing."""
+    if not (folder := folders.get((row.system, row.engine, row.type))):
+        raise UserError(f"--models: none of {row.system} for {row.engine} in {row.type}; the table needs it")
+    made = Configuration(
+        folder,
+        row.beam_size,
+        row.vocabulary_map,
+        row.batch_tokens,
+        cores=machine.cores()[:1],
+        batch_sentences=row.batch_sentences,
+        without=row.without,
+        baseline=row.engine == BASELINE,
+        label=folder.parent.name,
+        **protocol.text(folder, sentences),
+    )
+    return replace(made, sentences=made.sentences and round(made.sentences * row.share))
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--models", type=there, nargs="+", required=True, help="model folders of all rows")
+    protocol.speed_options(made)
+    return made
+
+
+def measure(rows: dict[str, Row], folders: Folders, args: argparse.Namespace) -> None:
+    """Time the rows, by name, and write their records. args: of ``parser``."""
+    todo = {row: configuration(row, folders, args.sentences) for row in dict.fromkeys(rows.values())}
+    records = dict(zip(todo, protocol.timed([*todo.values()], args), strict=True))
+    measurement.write(args.output, [replace(records[row], rung=name) for name, row in rows.items()])
