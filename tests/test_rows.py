@@ -279,6 +279,38 @@ def test_values_by_hand_are_in_the_files_that_they_name(path):
             assert all(f"{end:.2f}" in text or f":{end}" in text for end in ends)
 
 
+def test_a_record_with_the_name_of_a_row_is_of_that_row():
+    """Whatever else is in the file; one sentence at a time and what is tuned are known by their names alone."""
+    names = ["(2) +shortlist", "(4) +memoization"]
+    alone = [f"{name}{rows.ALONE}" for name in names]
+    shared = {"shape": str(shape(registry()["marian-base-aan"])), "batch_sentences": None}
+    timings = zip([*names, *alone], (40.0, 20.0, 90.0, 30.0), strict=True)
+    found = [with_runs(seconds, rung=name, **shared) for name, seconds in timings]
+    made = rows.rows("marian2018", [run(with_runs(1.0, **shared), *found)])
+    assert of(made, names[1], "times faster than (2)", "Table 2")["ours"] == pytest.approx(2)
+    assert of(made, names[1], f"times faster than (2){rows.ALONE}", "Table 2")["ours"] == pytest.approx(3)
+    assert of(made, "(6) Transformer-big", f"seconds{rows.ALONE}", "Table 2")["ours"] is None
+    assert of(made, "(5) +auto-tuning", "seconds", "Table 2")["verdict"] == "not run here"
+
+
+def test_rows_of_all_cores_of_an_ensemble_and_of_seconds_by_hand():
+    of_base = {"shape": str(shape(registry()["wngt2020-base"])), "engine": "ctranslate2", "compute_type": "int8"}
+    of_base |= {"load_seconds": 1.0, "batch_tokens": 512}
+    both = run(measured(**RUN | of_base | {"cores": [0, 1]}), measured(**RUN | of_base))
+    made = rows.rows("wngt2020", [both])
+    timings = [
+        of(made, f"({row}) Optimized ({kind} CPU), Base", "seconds with loading", "Table 6")["timings"]
+        for row, kind in ((9, "multi-core"), (5, "single-core"))
+    ]
+    assert timings == [[" 0"], [" 1"]]
+    hand = {"table": "3", "row": "3", "quantity": "seconds", "value": 109.7, "reason": "by hand"}
+    made = rows.rows("marian2018", [], [hand])
+    teacher, four = "(3) Transformer-big b=8 (teacher)", "(4) 4 x Transformer-big b=8 (teacher)"
+    cost = of(made, teacher, rows.PER_USD, "Table 3")
+    assert cost["ours"] == pytest.approx(cost["printed"]) and cost["verdict"] == "not comparable"
+    assert of(made, four, "size", "Table 3")["verdict"] == "agrees"
+
+
 def test_an_unknown_paper_is_named():
     with pytest.raises(UserError, match="there are wngt2020, marian2018, wnmt2018, devlin2017, fastseq2021"):
         list(rows.numbers("marian-2019"))
