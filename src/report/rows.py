@@ -225,7 +225,8 @@ def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None
         return named[0]
     if printed.quantity.endswith(ALONE) or TUNED in printed.settings:
         return None
-    found = [record for record in _matching(printed, records) if test_set in (None, record.test_set)]
+    unnamed = (record for record in records if not (record.rung or "").startswith("("))  # by another row
+    found = [record for record in _matching(printed, unnamed) if test_set in (None, record.test_set)]
     found = [each for each in found if (len(each.decoding.cores) > 1) == printed.settings.get(EVERY_CORE, False)]
     same = [record for record in found if record.test_set == printed.test_set]
     return max(same or found, key=lambda record: record.words_per_second, default=None)
