@@ -62,9 +62,9 @@ class Run(NamedTuple):
     name: str = ""
 
     def timing(self, record: Measurement) -> str:
-        """What tells the timing of a record from all others."""
-        (number,) = (number for number, each in enumerate(self.records) if each is record)
-        return f"{self.name} {number}"
+        """What tells the timing of a record from all others; several rungs may have one."""
+        same = (each is record or (record.rung and each.rung and each.timing == record.timing) for each in self.records)
+        return f"{self.name} {[*same].index(True)}"
 
 
 class Found(NamedTuple):
