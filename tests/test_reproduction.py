@@ -8,8 +8,8 @@ import pytest
 
 from common.errors import UserError
 from formats import measurement
-from report import reproduction, rows
-from report.claims import VERDICTS, papers
+from report import beside_paper, reproduction, rows
+from report.claims import NEEDS, NOT_RUN, OTHER, VERDICTS, papers
 from study import config
 
 ROOT = Path(__file__).parents[1]
@@ -50,7 +50,7 @@ def test_what_rows_have_in_common_stands_once():
     numbers = {"ours": 5.0, "low": 4.5, "high": 5.5, "ratio": 5.0 / 4.4}
     own = row(**numbers, verdict="larger", reason="as | above", command="x", cpu="C")
     page = reproduction.page("devlin2017", paper, [own, own, row()])
-    assert "3 numbers: larger 2, not run here 1." in page
+    assert "Measured (2): larger 2. Without a number (1): not run yet 1." in page
     assert "| 5 (4.5 to 5.5) |" in page and page.count("1.14") == 2
     assert page.count("as \\| above") == 1 and page.count("no measurement was given") == 1 and page.count("`x`, C") == 1
     five = ["**Scope.**", "**Method.**", "**Results.**", "**What was easy.**", "**What was hard.**"]
@@ -64,28 +64,83 @@ def test_the_summary_tells_computed_sizes_from_measurements_and_counts_one_timin
     timed = {"ours": 5.0, "command": "snakemake", "tolerance": "10%"}
     ratios = [row(**timed, verdict="agrees", timings=["x 1", "x 0"]), row(**timed, verdict="larger", timings=["x 1"])]
     seconds = row(**timed | {"tolerance": ""}, verdict="not comparable", timings=["x 7"])
-    *_, one, other = reproduction.summary({"marian2018": [*of_base, missed, *ratios, seconds]}).splitlines()
-    assert one.endswith("measured | 3 | 2 | 1 | 1 | – | – | 1 | – |")
-    assert other.endswith("computed from shapes | 4 | 3 | 3 | – | 1 | – | – | – |")
+    first, shares, verdicts, _ = reproduction.summary({"marian2018": [*of_base, missed, *ratios, seconds]})
+    one, other = verdicts.splitlines()[2:]
+    assert one.endswith("measured | 3 | 2 | 1 | 1 | – | – | 1 | – | – |")
+    assert other.endswith("computed from shapes | 4 | 3 | 3 | – | 1 | – | – | – | – |")
+    assert "6 can be compared: 4 agree (67 %; 3 of them are computed from shapes), 0 are off" in first
+    assert shares.endswith("| 7 | 7 | 7 | 6 | 4 | 3 | 0 | 100 % | 67 % |")
+
+
+def test_the_first_lines_count_what_a_cpu_can_give():
+    measured = {"ours": 5.0, "tolerance": "10%", "verdict": "agrees", "command": "x"}
+    explained, other = (row(**measured | {"verdict": "larger", "explained": known}) for known in (True, False))
+    on_a_gpu, untrained = row(**measured, needs="GPU"), row(needs="training", verdict="not run here")
+    made = [row(**measured), explained, other, row(), on_a_gpu, untrained]
+    assert reproduction.lead(made) == (
+        "Of 6 numbers a CPU can give 4, and 3 of these (75 %; the aim is 90 %) were measured or computed here. 3 can "
+        "be compared: 1 agree (33 %; 0 of them are computed from shapes), 1 are off for a reason that is given, "
+        "together 67 % (the aim is 75 %). The others need a GPU (1), WMT's training (1); 1 of these were measured all "
+        "the same."
+    )
+    page = reproduction.page("devlin2017", papers()["devlin2017"], made)
+    assert page.count("| larger, explained ") == 1 and page.index("Of 6 numbers") < page.index("![") < page.index(
+        "**Scope"
+    )
+
+
+def test_rows_of_one_reason_share_a_line():
+    needed = {"needs": "training", "verdict": "not run here", "reason": "WMT's training", "test_set": "newstest2014"}
+    bleu = [row(**needed, row=f"({n}) x", quantity="BLEU", unit="BLEU", printed=20.0 + n) for n in (1, 2)]
+    made = [*bleu, row(ours=1.0, verdict="smaller"), row(reason="`command` was not run")]
+    page = reproduction.page("devlin2017", papers()["devlin2017"], made)
+    assert "## Not run here\n\n* **WMT's training** (2): text, BLEU newstest2014: (1) x 21; (2) x 22.\n" in page
+    assert "## A CPU could give these\n\n* **`command` was not run** (1): " in page
+
+
+def test_what_is_not_run_here_needs_what_is_not_here():
+    for name, made in reproduction.read(ROOT).items():
+        missing = [row for row in made if row["ours"] is None]
+        needed = [row for row in missing if row["needs"] and row["verdict"] != OTHER]
+        assert needed == [row for row in missing if row["verdict"] == NOT_RUN], name
+        assert all(row["reason"].startswith(NEEDS[row["needs"]]) for row in needed)
 
 
 def test_a_paper_without_rows_has_no_measurement(tmp_path):
     made = reproduction.read(tmp_path)
     assert made.keys() == papers().keys()
-    assert {each["verdict"] for each in made["devlin2017"]} == {"not run here"}
+    assert {each["verdict"] for each in made["devlin2017"]} == {"not run here", "not run yet"}
 
 
 def test_the_command_writes_pages_and_summary(tmp_path, monkeypatch):
     summaries = tmp_path / reproduction.SUMMARIES
     summaries.parent.mkdir()
-    summaries.write_text("# x\n\n| paper | old |\n|--|--|\n\nafter\n")
+    tables = ["| paper | numbers | a CPU | replaced |", "| paper | numbers | distinct |", "| not run yet |"]
+    summaries.write_text("\n\n".join(["# x", "Of 0 printed numbers x", *tables, "after\n"]))
     monkeypatch.setattr(sys, "argv", ["reproduction", "--root", str(tmp_path)])
     reproduction.main()
     text = summaries.read_text()
-    assert "old" not in text and text.endswith("\n\nafter\n") and len({*re.findall(r"\(../papers/\S+", text)}) == 5
+    assert "| replaced |" not in text and text.endswith("\n\nafter\n")
+    assert len({*re.findall(r"\(../papers/[^)]+", text)}) == 5
     assert (tmp_path / "papers/fastseq2021/README.md").exists()
-    with pytest.raises(UserError, match="0 tables begin"):
-        reproduction.with_summary("# x\n", "")
+    with pytest.raises(UserError, match=r"0 paragraphs begin with '.Of "):
+        reproduction.with_summary("# x\n", ["x"] * len(reproduction.PARTS))
+
+
+def test_the_picture_of_ratios_has_the_printed_and_the_measured_ones():
+    made = reproduction.read(ROOT)["wnmt2018"]
+    (axes,) = beside_paper.ratios_picture(made).axes
+    shown = [row for row in made if row["unit"] == "×" and row["ours"] is not None]
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert len({*names}) == len(names) == len(shown) > 10  # with the test set where there are two
+    drawn = {line.get_xdata()[0] for line in axes.lines}
+    assert {row["printed"] for row in shown} | {row["ours"] for row in shown} <= drawn
+    assert not beside_paper.ratios_picture([]).axes  # nothing but the reason
+
+
+def test_pictures_of_pages_are_in_git():
+    shown = [ROOT / path for paper in papers().values() for path in paper.pictures]
+    assert all(paper.pictures for paper in papers().values()) and [path for path in shown if not path.is_file()] == []
 
 
 def test_numbers_and_commands_are_of_one_run():
@@ -103,4 +158,6 @@ def test_what_was_timed_on_another_text_than_a_papers_summaries_has_no_verdict()
     made = reproduction.read(ROOT)["fastseq2021"]
     of_summaries = [row for row in made if row["test_set"] == "CNN/DailyMail"]
     # a ratio counts: both sides of it had the same text
-    assert {row["verdict"] for row in of_summaries if row["unit"] != "×"} == {"not comparable", "not run here"}
+    assert {row["verdict"] for row in of_summaries if row["unit"] != "×"} == {
+        *("not comparable", "not run yet", "not run here")
+    }

@@ -77,9 +77,9 @@ def test_a_number_stands_beside_the_measurement_of_its_shape_and_configuration()
     assert cost["printed"] == pytest.approx(62_954 / 400.2 * 3600 / 0.102) and cost["verdict"] == "not comparable"
     bleu = of(made, "(10i) Transformer-base-int16", "BLEU")
     assert (bleu["ours"], bleu["verdict"]) == (None, "not run here")
-    assert "no model of this shape was trained" in bleu["reason"]
-    assert of(made, "(10) Transformer-base", "seconds")["verdict"] == "not run here"  # float32 was not timed
-    assert of(made, "(10) Transformer-base", "seconds", "Table 3")["reason"] == "needs a GPU"
+    assert bleu["reason"] == "WMT's training"
+    assert of(made, "(10) Transformer-base", "seconds")["verdict"] == "not run yet"  # float32 was not timed
+    assert of(made, "(10) Transformer-base", "seconds", "Table 3")["reason"] == "a GPU"
 
 
 @pytest.mark.parametrize(("test_set", "tokens"), rows.TOKENS.items())
@@ -154,7 +154,7 @@ def test_a_ratio_is_that_of_two_records_of_one_run():
     once = of(rows.rows("marian2018", [run(single, int16)]), *claim)
     assert once["ours"] == pytest.approx(1.1)  # of the medians: a teacher is timed once
     apart = of(rows.rows("marian2018", [run(float32), run(int16)]), *claim)
-    assert (apart["verdict"], apart["reason"]) == ("not run here", "the two were not timed in one run here")
+    assert apart["verdict"] == "not run yet" and apart["reason"].startswith("the two were not timed in one run here: `")
     elsewhere = with_runs(40.0, 44.0, 38.0, compute_type="float32", test_set="another")
     assert of(rows.rows("marian2018", [run(elsewhere, int16)]), *claim)["ours"] is None
 
@@ -215,7 +215,8 @@ def test_sizes_are_those_of_the_weights_at_the_papers_vocabulary():
     size = of(made, "(17) Transformer-small-AAN -ffn -gate", "size")
     assert size["ours"] == pytest.approx(95.5, abs=0.05) and size["verdict"] == "agrees"
     assert of(made, "(13) Transformer-base-AAN", "size")["verdict"] == "larger"  # 239 MiB, not 220
-    assert of(made, "(1) Baseline", "seconds")["reason"] == "the shared task's baseline"
+    assert of(made, "(4) 4 x Transformer-big b=8 (teacher)", "size", "Table 3")["verdict"] == "agrees"  # of all four
+    assert of(made, "(1) Baseline", "seconds")["reason"] == "another team's system: the shared task's baseline"
 
 
 def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
@@ -233,7 +234,10 @@ def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
     assert (tmp_path / "rows.json").read_text().startswith('[{"row":')  # compact, as it is kept
     first, *others = read_json(tmp_path / "rows.json")
     assert (first["ours"], first["verdict"], first["printed"], first["cpu"]) == (5.0, "larger", 4.4, "a CPU")
-    assert {row["verdict"] for row in others} == {"not run here"} and all(row["reason"] for row in others)
+    assert first["explained"] and not others[0]["explained"]
+    assert {row["verdict"] for row in others} == {"not run here", "not run yet"} and all(
+        row["reason"] for row in others
+    )
     assert of(others, "(4) 16-bit products, batches of 2 to 8", least, "text")["reason"].endswith("; explained")
     assert {"row", "source", "printed", "ours", "unit", "verdict", "reason"} <= first.keys()
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from formats import measurement
 from formats.measurement import Measurement
-from report import figure, markup, table_parts
+from report import claims, figure, markup, table_parts
 
 NOTE = """
 A row has what all rows above it have; each but the last translates sentence by sentence, all with a beam of
@@ -22,6 +22,8 @@ ALONE_NOTE = """
 Each of the paper's ways by itself over float32 with polynomials, which is as fast as a library's, and all together.
 """
 COLOR = "#d55e00"
+PAPER = claims.value(claims.DEVLIN, "text", 1, "times faster than the baseline decoder")
+PAPERS = "#0072b2"
 
 
 class Rung(NamedTuple):
@@ -87,12 +89,15 @@ def row(rung: Rung, above: Measurement | None, records: list[Measurement]) -> di
 
 @figure.styled
 def draw(rungs: list[Rung]) -> Figure:
-    """Times as fast as the first rung, which is on top; whiskers go from the lowest run to the highest."""
+    """Times as fast as the first rung, which is on top, and as the paper is; whiskers: lowest run to highest."""
     rungs = ladder(rungs)
     records = [rung.record for rung in rungs]
     picture, axes = table_parts.bar_picture(len(rungs))
     pairs = [(record, records[0]) for record in records]
     table_parts.ratio_bars(axes, pairs, range(len(records)), [COLOR] * len(records))
+    for place in (place for place, record in enumerate(records) if record.rung == TOGETHER):  # the paper's last rung
+        axes.vlines(PAPER, place - 0.45, place + 0.45, color=PAPERS, linewidth=3)
     axes.set_xlabel("times as fast as the first row", loc="right")
-    table_parts.around(picture, table_parts.title(records[0]), {"native engine": COLOR}, records)
+    colors = {"native engine": COLOR, f'Devlin 2017: ×{PAPER:g} down to "{TOGETHER}"': PAPERS}
+    table_parts.around(picture, table_parts.title(records[0]), colors, records)
     return picture

@@ -7,7 +7,7 @@ their texts that are in no table.
 
 import csv
 import importlib.resources
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from operator import sub
 from pathlib import Path
@@ -23,15 +23,22 @@ LOWER = ("s", "ms", *SIZE_UNITS)  # units in which less is better
 SWITCHES = {"yes": True, "no": False}
 
 AGREES, LARGER, SMALLER, OPPOSITE = "agrees", "larger", "smaller", "opposite"
-OTHER, NOT_RUN = "not comparable", "not run here"
-VERDICTS = (AGREES, LARGER, SMALLER, OPPOSITE, OTHER, NOT_RUN)
+OTHER, OPEN, NOT_RUN = "not comparable", "not run yet", "not run here"
+VERDICTS = (AGREES, LARGER, SMALLER, OPPOSITE, OTHER, OPEN, NOT_RUN)
+NEEDS = {  # what a number needs that a CPU and texts for all do not give; the only reasons for NOT_RUN
+    "system": "another team's system",
+    "GPU": "a GPU",
+    "training": "WMT's training",
+    "test set": "a test set that is not public",
+}
 
 
 class Paper(NamedTuple):
     """A paper. entries: of its vocabulary, where its sizes count.
 
     scope, method, easy, hard: lines of the report of its reproduction, by hand. measurements: files of records below
-    results/reference, in which its numbers are looked for in this order.
+    results/reference, in which its numbers are looked for in this order. pictures: those at the top of its page, in the
+    form of its figures and tables: paths below the root of the repository, with their captions.
     """
 
     title: str
@@ -42,6 +49,7 @@ class Paper(NamedTuple):
     hard: str
     entries: int = 0
     measurements: tuple[str, ...] = ()
+    pictures: Mapping[str, str] = {}
 
 
 class Printed(NamedTuple):
@@ -51,7 +59,8 @@ class Printed(NamedTuple):
     counted. quantity: what the number is. test_set: of times and scores. over: rows of the same table that this one is
     compared with; the ratio to each of them is a claim of its own. shape: its name in formats/shapes.yaml. role: of the
     trained system whose BLEU may be compared. engine, type, beam, map, settings: of the measurement to compare; empty
-    or None where any will do. reason: why nothing can be compared. other: the second number of a ratio.
+    or None where any will do. needs: one of NEEDS; empty where a CPU could measure the number. reason: why it was not
+    measured, or more about what it needs. other: the second number of a ratio.
     """
 
     paper: str
@@ -71,6 +80,7 @@ class Printed(NamedTuple):
     beam: int | None
     map: bool | None
     settings: dict[str, Any]
+    needs: str
     reason: str
     other: Self | None = None
 
@@ -121,6 +131,7 @@ def ratios(printed: Printed) -> Iterator[Printed]:
             quantity=f"times {'smaller' if printed.unit in SIZE_UNITS else 'faster'} than ({other.row}){comma}{how}",
             value=other.value / printed.value if lower else printed.value / other.value,
             unit="×",
+            needs=printed.needs or other.needs,
             reason=printed.reason or other.reason,
             other=other,
         )

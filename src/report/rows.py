@@ -10,10 +10,13 @@ vocabulary, whatever was measured: 4 bytes a parameter in float32, 2 in int16, 1
 paper's test set only. Seconds are scaled to the tokens of the paper's test set, as its tokenizer counts them.
 
 A record whose rung is the row's name was measured for that row (experiments.table_rows). Else one matches if it has the
-row's shape and configuration, is undisturbed, on one core, and no ablation: what only the speed tables switch has its
-default. So rungs of a ladder match, too. If several records match, the fastest is taken; files are searched in the
-order given. Numbers that are in no measurement, such as those of an experiment, are given by hand (values.json).
-``timings`` names the records that a number is from, so that one timing can count once.
+row's shape and configuration, is undisturbed, on one core (on all of them where the row says so), and no ablation: what
+only the speed tables switch has its default. So rungs of a ladder match, too. If several records match, the fastest is
+taken; files are searched in the order given. Numbers that are in no measurement, such as those of an experiment, are
+given by hand (values.json). ``timings`` names the records that a number is from, so that one timing can count once.
+
+A number without a measurement is *not run here* where it needs what is not here (``report.claims.NEEDS``), and *not run
+yet* where a CPU could give it.
 """
 
 import argparse
@@ -29,7 +32,7 @@ from formats import measurement, switches
 from formats.measurement import Measurement, Spread
 from formats.shape import registry, shape
 from report import claims
-from report.claims import GAIN, LOWER, MARIAN, NOT_RUN, OTHER, SIZE_UNITS, Printed, Tolerance, tolerance_of
+from report.claims import GAIN, LOWER, MARIAN, NEEDS, NOT_RUN, OPEN, OTHER, SIZE_UNITS, Printed, Tolerance, tolerance_of
 from report.keep import compact
 from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, tokens_per_usd
 
@@ -48,7 +51,7 @@ PER_USD = "source tokens per USD"
 REFERENCE = Path("results/reference")
 COMPUTED = "python -m report.rows"  # the command of what was not measured
 ANOTHER_MACHINE = "another machine; ratios are compared"
-EVERY_CORE, TUNED = "every_core", "tuned"  # settings of rows that no record has; what is tuned is known by its name
+ALL_CORES, TUNED = "all_cores", "tuned"  # settings of rows that no record has; what is tuned is known by its name
 ONEDNN = "oneDNN"  # a library of products, as records name it
 
 Row = dict[str, Any]
@@ -68,7 +71,7 @@ class Run(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The number for a printed one. reason: what differs, or why it has none."""
+    """The number for a printed one. reason: what differs, or why it has none. explained: by hand, for this number."""
 
     value: float | None
     reason: str
@@ -79,6 +82,7 @@ class Found(NamedTuple):
     low: float | None = None
     high: float | None = None
     timings: tuple[str, ...] = ()
+    explained: bool = False
 
 
 def numbers(paper: str) -> Iterator[Printed]:
@@ -99,8 +103,9 @@ def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
 
     values: numbers by hand with ``table``, ``row``, ``quantity``, ``value`` and ``reason``, which is how they were
     measured or what differs, and ``test_set`` where the paper has several; ``low``, ``high``, ``command``, ``cpu``,
-    ``date`` and ``comparable`` (default: true) are optional. They go before measurements. Without ``value``,
-    ``reason`` and ``comparable`` are about the number that was measured.
+    ``date``, ``comparable`` (default: true) and ``explained`` are optional: false where the reason does not say why the
+    number is off. They go before measurements. Without ``value``, ``reason`` and ``comparable`` are about the number
+    that was measured.
     """
     given = {(value["table"], value["row"], value["quantity"], value.get("test_set", "")): value for value in values}
     made = []
@@ -108,7 +113,9 @@ def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
         hand = given.get(printed.place) or given.get((*printed.place[:-1], ""), {})
         if "value" in hand:
             origin = " ".join(hand[name] for name in ("file", "from") if name in hand)
-            found = Found(**{name: hand[name] for name in Found._fields if name in hand})._replace(timings=(origin,))
+            by_hand = {"explained": True} | hand
+            found = Found(**{name: by_hand[name] for name in Found._fields if name in by_hand})
+            found = found._replace(timings=(origin,))
         elif printed.quantity == PER_USD and (
             seconds := given.get((*printed.place[:2], "seconds", ""), {}).get("value")
         ):
@@ -117,7 +124,8 @@ def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
         else:
             found = _found(printed, runs)
             reason = "; ".join(filter(None, (found.reason, hand.get("reason"))))
-            found = found._replace(reason=reason, comparable=found.comparable and hand.get("comparable", True))
+            comparable = found.comparable and hand.get("comparable", True)
+            found = found._replace(reason=reason, comparable=comparable, explained="reason" in hand)
         made.append(_row(printed, found))
     return made
 
@@ -147,6 +155,8 @@ def _row(printed: Printed, found: Found) -> Row:
         "ratio": found.value / printed.value if comparable and not none and printed.unit != GAIN else None,
         "tolerance": str(tolerance) if comparable else "",
         "verdict": _verdict(tolerance, found, printed),
+        "needs": printed.needs,
+        "explained": found.explained,
         "reason": found.reason,
         "command": found.command,
         "cpu": found.cpu,
@@ -157,16 +167,16 @@ def _row(printed: Printed, found: Found) -> Row:
 
 def _verdict(tolerance: Tolerance | None, found: Found, printed: Printed) -> str:
     if found.comparable and found.value is None:
-        return NOT_RUN
+        return NOT_RUN if printed.needs else OPEN
     return tolerance.verdict(found.value, printed.value) if found.comparable and tolerance else OTHER
 
 
 def _found(printed: Printed, runs: list[Run]) -> Found:
     """The number, and how it came about; or None, and why it could not be found."""
-    if printed.reason:
-        return Found(None, printed.reason)
+    if printed.reason or printed.needs not in ("", "training"):  # a model could have been trained elsewhere
+        return _missing(printed, printed.reason)
     if not printed.shape:
-        return Found(None, "no measurement was given")
+        return _missing(printed, "no measurement was given")
     if printed.unit == "parameters":
         return _computed(shape(registry()[printed.shape]).parameters(_entries(printed)))
     if printed.quantity == "size":
@@ -178,14 +188,24 @@ def _found(printed: Printed, runs: list[Run]) -> Found:
     return _bleu(printed, runs) if printed.unit == "BLEU" else _time(printed, runs)
 
 
+def _missing(printed: Printed, why: str) -> Found:
+    """No number. Where it needs what is not here, that is the reason, with what the paper's file says about it."""
+    return Found(None, ": ".join(filter(None, (NEEDS[printed.needs], printed.reason))) if printed.needs else why)
+
+
+def _untimed(printed: Printed, why: str, runs: list[Run]) -> Found:
+    """No number, and the command whose table has such records first."""
+    return _missing(printed, f"{why}: `{runs[0].command}`" if runs else why)
+
+
 def _entries(printed: Printed) -> int:
     return claims.papers()[printed.paper].entries
 
 
 def _bytes(printed: Printed) -> int:
-    """Of all weights in the row's type."""
-    one = shape(registry()[printed.shape]).parameters(_entries(printed)) * BYTES[printed.type]
-    return one * printed.settings.get("models", 1)  # of an ensemble
+    """Of all weights in the row's type, and of all models of an ensemble."""
+    weights = shape(registry()[printed.shape]).parameters(_entries(printed))
+    return weights * BYTES[printed.type] * printed.settings.get("models", 1)
 
 
 def _computed(value: float) -> Found:
@@ -196,7 +216,7 @@ def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurem
     """The records of the row's shape and configuration, undisturbed, without ablations."""
     wanted = {"engine": printed.engine, "compute_type": printed.type, "beam_size": printed.beam}
     wanted |= {"vocabulary_map": printed.map, **printed.settings}
-    packed, *_ = (wanted.pop(name, None) for name in ("packed", EVERY_CORE, TUNED))
+    packed, *_ = (wanted.pop(name, None) for name in ("packed", ALL_CORES, TUNED))
     named = {name: value for name, value in wanted.items() if value not in (None, "")}
     named |= {"shape": str(shape(registry()[printed.shape])), "noisy": False, "batch_sentences": None}
     same = (record for record in matching(records, **named) if packed in (None, _packed(record)))
@@ -225,9 +245,10 @@ def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None
         return named[0]
     if printed.quantity.endswith(ALONE) or TUNED in printed.settings:
         return None
+    several = printed.settings.get(ALL_CORES, False)
     unnamed = (record for record in records if not (record.rung or "").startswith("("))  # by another row
     found = [record for record in _matching(printed, unnamed) if test_set in (None, record.test_set)]
-    found = [each for each in found if (len(each.decoding.cores) > 1) == printed.settings.get(EVERY_CORE, False)]
+    found = [record for record in found if (len(record.decoding.cores) > 1) == several]
     same = [record for record in found if record.test_set == printed.test_set]
     return max(same or found, key=lambda record: record.words_per_second, default=None)
 
@@ -239,7 +260,7 @@ def _time(printed: Printed, runs: list[Run]) -> Found:
             value, how = _converted(printed, record)
             found = _measured(value, run, [record], f"{how}{_weights(record)}; {ANOTHER_MACHINE}")
             return found._replace(comparable=False)
-    return Found(None, "no model of this shape was timed in this configuration on one core")
+    return _untimed(printed, "no model of this shape was timed undisturbed in this configuration", runs)
 
 
 def _converted(printed: Printed, record: Measurement) -> tuple[float, str]:
@@ -266,7 +287,7 @@ def _ratio(printed: Printed, runs: list[Run]) -> Found:
                 spread = Spread.of([other.value(field) / own.value(field)])
             found = _measured(spread.middle, run, [own, other], _weights(own), spread)
             return _only_once(printed, own.test_set, found)
-    return Found(None, "the two were not timed in one run here")
+    return _untimed(printed, "the two were not timed in one run here", runs)
 
 
 def _only_once(printed: Printed, timed_on: str, found: Found) -> Found:
@@ -286,7 +307,7 @@ def _bleu(printed: Printed, runs: list[Run]) -> Found:
         if record.scores.bleu is not None and record.system.role == printed.role
     ]
     if not scored:
-        return Found(None, "no model of this shape was trained and scored in this configuration")
+        return _missing(printed, "no model of this shape was trained and scored in this configuration")
     same = [found for found in scored if found[1].test_set == printed.test_set]
     run, record = (same or scored)[0]
     found = _measured(record.scores.bleu, run, [record], f"{record.system.name} on {record.test_set}")
@@ -304,7 +325,9 @@ def _measured(value: float, run: Run, records: list[Measurement], reason: str, s
 def _weights(record: Measurement) -> str:
     """What a speed is of."""
     weights = "random weights" if record.speed_only else record.system.name
-    return f"{weights}, {record.decoding.sentences:,} sentences of {record.test_set}"
+    cores = len(record.decoding.cores)
+    where = f" on {cores} cores" if cores > 1 else ""
+    return f"{weights}, {record.decoding.sentences:,} sentences of {record.test_set}{where}"
 
 
 def read(path: Path) -> Run:
