@@ -47,6 +47,16 @@ def test_no_usd_without_the_price_of_that_kind_of_machine(price, cpu, why):
     assert record.core_seconds_per_million_words == pytest.approx(2000)
 
 
+def test_machines_of_every_family_have_a_dated_price_with_its_source():
+    families = ["m5", "c5", "m6i", "c6i", "m7i", "c7i", "m6a", "c6a", "m7a", "c7a", "m8a", "c8a"]
+    entries = prices.prices()
+    assert {f"{family}.large" for family in families} <= entries.keys()
+    for name, entry in entries.items():
+        assert (entry["instance"], entry["region"]) == (name, "us-east-1") and entry["date"] < "2027"
+        assert entry["address"].startswith("https://") and entry["cpus"] and entry["usd_per_hour"] > 0
+    assert prices.fits(entries["m8a.large"], "AMD EPYC 9R45") and not prices.fits(entries["m8a.large"], "AMD EPYC 9R14")
+
+
 def test_a_plan_of_machines():
     """100 core-seconds a million words on two cores: 20,000 words a second, so that 50,000 need a third machine."""
     price = MACHINE | {"usd_per_hour": 0.36, "cores": 2}
