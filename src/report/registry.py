@@ -65,6 +65,7 @@ SUBJECTS = {
     "marian_table4": Subject("report.rungs", ("report/marian_table4.json",), "Speed"),
     "wnmt_table3": Subject("report.rungs", ("report/wnmt_table3.json",), "Speed"),
     "wngt_table5": Subject("report.rungs", ("report/wngt_table5.json",), "Speed"),
+    "quality_front": Subject("report.quality_front", ("quality.json", "report/architectures.json"), "Fronts"),
     "marian_figure1": Subject(
         "papers.marian2018.figures_report", ("report/architectures.json",), "Speed", suffix="_figure1"
     ),
