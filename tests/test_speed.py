@@ -572,7 +572,7 @@ def test_the_rows_of_a_papers_table(two_cores, made_up, layered, tmp_path, monke
     assert [record.rung for record in found] == [*asked] and len(made_up) == 2 * 3
     assert {task.decoding.sentences for task in made_up} == {9, 4}
     rows = rows_of(rungs.table(found))
-    assert "1.00 (1.00 to 1.00)" in rows["(3) the same"] and "1.00" not in rows["(4) slow"]
+    assert "1.00 (1.00 to 1.00)" in rows["(3) the same"] and "1.00" not in rows["(1) plain"]
     with pytest.raises(UserError, match="--models: none of y for native in int16; the table needs it"):
         table_rows.configuration(Row("y", "int16"), table_rows.by_system(layered), None)
 
