@@ -12,8 +12,10 @@ from translation import run
 
 from common.errors import UserError
 from common.files import write_json
+from decode import rich_text
 from decode.engines.interface import Attended
 from decode.rich_text import RichTranslator
+from decode.sentences import splitter
 from decode.translator import Tokenizer, Translator
 from formats.model_folder import Alignment, describe
 
@@ -63,6 +65,23 @@ def test_markup_keeps_lines_tags_and_what_is_translated(model):
     assert [line.strip() for line in found[8:]] == ["", "<br>", "<i></i>"]
 
 
+def test_an_unknown_piece_becomes_the_aligned_source_word(model, monkeypatch):
+    translator = RichTranslator(model, replace_unknown=True)
+    word, other = ("".join(sorted({*sentences(3, seed=seed)[0].split()})[:1]) for seed in (1, 2))
+    source = f"{other} (Xyzzy), {word}"
+    known = translator._processors[0].encode(source, out_type=str)
+    place = max(n for n, size in enumerate(np.cumsum([len(piece) for piece in known])) if size <= source.index("y") + 2)
+
+    def finish(window, outputs):
+        attention = np.zeros((2, len(known)), np.float32)
+        attention[:, place] = 1
+        monkeypatch.undo()
+        return type(translator)._finish(translator, window, [Attended([0, 0], ["<unk>", "<unk>"], attention)])
+
+    monkeypatch.setattr(translator, "_finish", finish)
+    assert [*translator.translate([source])] == ["Xyzzy"]
+
+
 def test_an_engine_without_attention_is_refused(model):
     with pytest.raises(UserError, match="CTranslate2 tells no attention; give a folder of the native engine"):
         RichTranslator(folders()["float32"], html=True)
@@ -70,12 +89,30 @@ def test_an_engine_without_attention_is_refused(model):
         RichTranslator(model, html=True, long_lines="split")
 
 
-def test_paragraphs_are_translated_by_sentence_and_keep_their_lines(model):
+def test_paragraphs_are_translated_by_sentence_and_keep_their_lines(model, monkeypatch):
+    """With a splitter after every second word, as the model knows no marks."""
+    monkeypatch.setattr(rich_text, "splitter", lambda language: lambda text: re.findall(r"\S+\s*\S*\s*", text))
+    halves = [" ".join(line.split()[:2]) for line in sentences(4) if " " in line]
+    alone = [*Translator(model).translate(halves)]
+    found = [*RichTranslator(model, sentences=True).translate(["  ".join(halves), "", halves[0]])]
+    assert found == ["  ".join(alone), "", alone[0]] and len(halves) > 2 and all(alone)
+    tagged = [*RichTranslator(model, sentences=True, html=True).translate([f"<p><b>{' '.join(halves)}</b></p>"])]
+    assert tagged == [f"<p><b>{' '.join(alone)}</b></p>"]
+
+
+SPLIT = {
+    "en": ["Dr. Smith sees it! ", '"Is it so?" he asked. ', "It costs 3.50 dollars."],
+    "de": ["Ein Hund läuft. ", "Das ist z. B. am 3. Mai so. ", "Prof. Müller kommt."],
+    "fr": ["Il a dit : « Bonjour. » ", "Puis il est parti."],
+    "cs": ["To je např. pes. ", "Dne 3. května přišel. ", "Ahoj."],
+    "ja": ["犬が走る。", "猫が寝る！"],
+}
+
+
+@pytest.mark.parametrize("language", SPLIT)
+def test_sentences_end_where_rules_say(language):
     pytest.importorskip("sentencex")
-    lines = [f"{line.capitalize()}." for line in sentences(4)]
-    alone = [*Translator(model).translate(lines)]
-    found = [*RichTranslator(model, sentences=True).translate([" ".join(lines), "", lines[0]])]
-    assert found == [" ".join(alone), "", alone[0]]
+    assert splitter(language)("".join(SPLIT[language])) == SPLIT[language]
 
 
 @pytest.mark.slow
