@@ -34,8 +34,8 @@ class Search:
     without: names of formats.switches that are off, mostly optimisations of the native engine. source_prefix,
     target_prefix: pieces before every source, and those that every translation begins with, instead of the model's own.
     others: folders of further models, which decode with the first as an ensemble. alignment: translations are Attended.
-    end_loops: a translation that repeats the same pieces over and over is ended, and keeps one occurrence, if the engine
-    can; engines that are compared must not.
+    end_loops: a translation that repeats the same pieces over and over is ended, if the engine can, and keeps one
+    occurrence; engines that are compared must not.
 
     All engines score a finished hypothesis by log probability / length^``length_penalty``; the length includes the end
     token. OpenNMT-tf's formula, ((5 + length) / 6)^penalty (Wu et al. 2016), is not used, so that equal weights give
