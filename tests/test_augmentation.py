@@ -1,4 +1,4 @@
-"""Augmentation: rules change both sides alike, as often as they should; equal seeds give equal bytes."""
+"""Augmentation: rules change what they should, as often as they should; equal seeds give equal bytes."""
 
 import re
 import subprocess
@@ -16,9 +16,9 @@ from formats import records
 from formats.protection import SYMBOL, SYMBOLS
 from formats.sentence import sentence
 from study.schema import schema
-from train import augmentation, sample
-from train.augmentation import CHANGES, JOINED, RULES, augmented
-from train.settings import Augmentation
+from train import augmentation, sample, source_augmentation
+from train.augmentation import CHANGES, JOINED, MEANT, RULES, TOGETHER, augmented
+from train.settings import Augmentation, SourceAugmentation
 
 LANGUAGES = ["en", "de"]
 COPIED = ("url", "email", "number", "emoji", "placeholder")
@@ -31,15 +31,17 @@ def block(pairs):
     return b"".join(map(records.line, pairs))
 
 
-def changed(blocks, rates, seed=1, epoch=1, languages=LANGUAGES):
+def changed(blocks, rates, seed=1, epoch=1, languages=LANGUAGES, meant=None):
     counts = Counter()
-    texts = list(augmented(map(block, blocks), Augmentation(rates, languages), seed, epoch, counts))
+    texts = list(augmented(map(block, blocks), Augmentation(rates, meant or {}, languages), seed, epoch, counts))
     return [[tuple(line.split("\t")) for line in text.decode().split("\n")[:-1]] for text in texts], counts
 
 
-def test_the_schema_has_every_rule():
-    rules = schema()["$defs"]["augmentation"]["properties"]["both_sides"]["propertyNames"]["enum"]
-    assert rules == list(RULES)
+@pytest.mark.parametrize(
+    ("key", "rules"), [("both_sides", RULES), ("meant", MEANT), ("source", source_augmentation.RULES)]
+)
+def test_the_schema_has_every_rule(key, rules):
+    assert schema()["$defs"]["augmentation"]["properties"][key]["propertyNames"]["enum"] == list(rules)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,7 @@ def test_an_epoch_is_drawn_as_without_and_counts_its_changes(tmp_path):
     corpus, plain, other = (tmp_path / f"{name}.tsv.zst" for name in ("corpus", "plain", "other"))
     records.write(corpus, ((f"word {number}.", f"Wort {number}.") for number in range(500)))
     sample.draw([corpus], None, 400, 1, 2, plain)
-    settings = Augmentation({"upper_case": 0.3, JOINED: 0.1}, LANGUAGES)
+    settings = Augmentation({"upper_case": 0.3, JOINED: 0.1}, {}, LANGUAGES)
     sample.draw([corpus], None, 400, 1, 2, other, settings)
     before, after = read_json(records.info(plain)), read_json(records.info(other))
     assert "augmented" not in before and after["corpora"] == before["corpora"] and after["lines"] == 400
@@ -184,7 +186,11 @@ def test_an_epoch_is_drawn_as_without_and_counts_its_changes(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "document", "problem"),
     [
-        (1, '{"both_sides": {"url": 1}, "languages": ["en", "de"]}', "monolingual text has no pairs to augment"),
+        (
+            1,
+            '{"both_sides": {"url": 1}, "meant": {}, "languages": ["en", "de"]}',
+            "monolingual text has no pairs to augment",
+        ),
         (2, '{"both_side": {}}', "unknown field `both_side`"),
     ],
 )
@@ -194,3 +200,58 @@ def test_problems_are_said_in_one_line(tmp_path, columns, document, problem):
     command = ["-m", "train.sample", "--corpora", str(corpus), "--output", str(tmp_path / "x.tsv.zst")]
     result = subprocess.run([warm.python(), *command, "--augmentation", document], capture_output=True, text=True)
     assert result.returncode and problem in result.stderr
+
+
+def test_what_was_meant_stays_when_the_source_alone_changes():
+    pairs = [(f"some words of sentence number {number}", f"Satz {number}") for number in range(300)]
+    (lines,), counts = changed([pairs], {"upper_case": 0.2}, meant={"typos": 0.4, "upper_case": 0.1})
+    assert set(counts) == {"upper_case", "meant typos", "meant upper_case"}
+    typing = [(old, new) for old, new in zip(pairs, lines, strict=True) if new != old and not new[0].isupper()]
+    assert len(typing) == counts["meant typos"] > 30
+    assert all(new[1] == old[1] and len(new[0].split()) == len(old[0].split()) for old, new in typing)
+    shouted = [(old, new) for old, new in zip(pairs, lines, strict=True) if new[0].isupper()]
+    assert sum(new[1] == old[1] for old, new in shouted) == counts["meant upper_case"]
+
+
+def copied(lines, rules, seed=1, language="en"):
+    counts = Counter()
+    records_of = source_augmentation.changed([block(lines)], SourceAugmentation(rules, language), seed, counts)
+    return [source for (source,) in records_of], counts
+
+
+@pytest.mark.parametrize("rule", source_augmentation.RULES)
+def test_sources_change_by_rule(rule):
+    lines = [(f"Two dogs, number {number}, run.", "Zwei Hunde.") for number in range(20)]
+    sources, counts = copied(lines, {rule: 0.3})
+    assert (sources, counts) == copied(lines, {rule: 0.3})
+    assert counts == {rule: len(sources)} and not {*sources} & {line[0] for line in lines}
+    if rule == JOINED:
+        assert all(TOGETHER[0] <= source.count(".") <= TOGETHER[1] for source in sources)
+    elif rule == "fragment":
+        parts = [source for line in lines for source in sources if source in line[0]]
+        assert {*parts} == {*sources} and all(1 <= len(source.split()) <= 4 for source in sources)
+    else:  # a line stays where it was; few have no typo
+        assert len(sources) >= (8 if rule == "typos" else 20)
+
+
+def test_one_rule_changes_each_source_and_unchanged_ones_are_left_out():
+    lines = [(f"WORD NUMBER {number}.", "Wort.") for number in range(400)]
+    sources, counts = copied(lines, {"upper_case": 0.1, "lower_case": 0.3})
+    assert counts == {"lower_case": len(sources)} and 250 < len(sources) < 350
+    assert copied(lines, {"lower_case": 1}, seed=1) == copied(lines, {"lower_case": 1}, seed=2)
+    assert copied(lines, {"typos": 1}, seed=1) != copied(lines, {"typos": 1}, seed=2)
+
+
+def test_fragments_of_a_script_without_spaces_are_characters():
+    sources, _ = copied([("二匹の犬が雪の中を走っています。", "x")] * 9, {"fragment": 1}, language="ja")
+    assert sources and all(source in "二匹の犬が雪の中を走っています" and len(source) <= 12 for source in sources)
+
+
+def test_the_command_writes_a_copy_and_its_counts(tmp_path):
+    corpus, copy = tmp_path / "corpus.tsv.zst", tmp_path / "corpus~mixture.tsv.zst"
+    records.write(corpus, [("A dog runs.", "Ein Hund rennt.")] * 3)
+    command = [warm.python(), "-m", "train.source_augmentation", '{"source": {"upper_case": 0.1}, "language": "en"}']
+    subprocess.run([*command, "--corpus", str(corpus), "--output", str(copy)], check=True)
+    assert [*records.read(copy)] == [("A DOG RUNS.",)] * 3
+    about = read_json(records.info(copy))
+    assert about["lines"] == 3 and about["changed"] == {"upper_case": 3} and about["corpus"] == "corpus"

@@ -48,6 +48,7 @@ PLANNED = {  # another value of each key that the schema suggests none for
     "study": "other", "source": "fr", "target": "fr", "mirror": "/elsewhere",
     "mixtures.distilled.targets": "interpolated", "mixtures.distilled.teacher": "trained",
     "mixtures.distilled.weights": {"pairs": 2}, "mixtures.distilled.augmentation.both_sides": {"url": 0.1},
+    "mixtures.distilled.augmentation.meant": {"typos": 0.1}, "mixtures.distilled.augmentation.source": {"joined": 0.1},
     "students.small.shape": "wngt2020-base", "students.small.mixtures": ["original"], "students.small.seeds": [1, 2],
     "students.small.training": {"steps": 3}, "students.small.start_from": "trained",
     "distillation.compute_type": "int16", "vocabulary.character_coverage": 0.99, "vocabulary.of": "original",

@@ -53,6 +53,27 @@ def foreign_teacher(**keys):
     return entry | {"shape": None, "training": None, "seed": None, "checkpoint": "run"} | keys
 
 
+def test_a_mixture_draws_from_changed_copies_which_equal_rules_share():
+    rules, none = {"typos": 0.125, "joined": 0.125}, {"both_sides": {}, "meant": {}, "source": {}}
+    plain = OFFLINE["mixtures"]["distilled"]
+    augmented = {
+        name: plain | {"augmentation": none | {"source": rules} | more}
+        for name, more in {"one": {}, "other": {"both_sides": {"url": 0.5}}}.items()
+    }
+    mixtures = plan(mixtures=augmented).mixtures
+    weights = mixtures.weights("one")
+    assert mixtures.drawn("distilled") == weights == mixtures.drawn("original") | weights
+    expected = {name: 0.75 * weight for name, weight in weights.items()}
+    expected |= {f"{name}~one": 0.25 * weight for name, weight in weights.items()}
+    assert mixtures.drawn("one") == mixtures.drawn("other") == expected
+    assert mixtures.changed == {f"{name}~one": name for name in weights}
+    assert mixtures.augmentation("one") is None and mixtures.augmentation("other").both_sides == {"url": 0.5}
+    for name in weights:
+        assert mixtures.text(name) == mixtures.paths.clean(name)
+        assert mixtures.text(f"{name}~one").endswith(f"/corpora/changed/{name}~one.tsv.zst")
+    assert mixtures.source_augmentation(f"{name}~one").source == rules
+
+
 def test_corpora_are_held_out_or_learned_from():
     study = plan(SEVERAL_TEACHERS)
     assert study.corpora.dev in study.corpora.held_out and study.corpora.timed in study.corpora.held_out

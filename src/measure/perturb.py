@@ -10,7 +10,6 @@ A line depends on the seed, the version and its number alone: the first lines of
 
 import argparse
 import csv
-import itertools
 import random
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -20,7 +19,7 @@ from random import Random
 from common.command_line import positive, there
 from common.errors import command
 from common.files import atomic_path
-from findings.altered_text import NO_SPACES, doubled, title, without_final
+from findings.altered_text import NO_SPACES, doubled, title, typos, without_final
 from formats import records
 
 CLEAN, JOINED, WORDS, SUITE = "clean", "joined", "words", "suite"
@@ -62,23 +61,6 @@ def _inserted(kind: str, make: Callable[[Random], str]) -> Change:
     return change
 
 
-def typos(text: str, drawn: Random) -> str:
-    """Two letters swapped, one dropped, or one doubled, in a tenth of the words."""
-    return " ".join(typo(word, drawn) if drawn.random() < TYPOS else word for word in text.split(" "))
-
-
-def typo(word: str, drawn: Random) -> str:
-    """A word of two or more letters with a typo; any other one as it is."""
-    letters = [place for place, (one, other) in enumerate(itertools.pairwise(word)) if (one + other).isalpha()]
-    if not letters:
-        return word
-    place, kind = drawn.choice(letters), drawn.choice(("swapped", "dropped", "doubled"))
-    before, one, other, after = word[:place], word[place], word[place + 1], word[place + 2 :]
-    if kind == "dropped":
-        return before + one + after
-    return before + (other + one if kind == "swapped" and one != other else one + one + other) + after
-
-
 def url(drawn: Random) -> str:
     return f"https://{drawn.choice(HOSTS)}/{drawn.choice(PATHS)}"
 
@@ -109,7 +91,7 @@ CASE: dict[str, Change] = {  # compared without regard to case
 }
 PERTURBATIONS: dict[str, Change] = {
     **CASE,
-    "typos": _source(typos),
+    "typos": _source(lambda text, drawn: typos(text, drawn, TYPOS)),
     "no_final_punctuation": _both(without_final),
     "doubled_punctuation": _both(doubled),
     "url": _inserted("url", url),

@@ -12,7 +12,7 @@ from findings.cost import PRICES
 from findings.metrics import bleu
 from formats.shape import Values, registry
 from study import system_checks
-from study.configuration import Configuration, Corpus, Mixture
+from study.configuration import Augmentation, Configuration, Corpus, Mixture
 from study.expansion import listed_prices
 from study.precision import default_type, engine, obstacle
 from study.resources import read_size
@@ -133,8 +133,17 @@ def _mixture_problems(path: str, mixture: Mixture, config: Configuration) -> Ite
         yield f"{path}.drop_worst: original targets have no scores"
     if mixture.ensemble == "token_by_token":
         yield from _ensemble_problems(f"{path}.ensemble", mixture, config)
-    if mixture.augmentation and (rates := sum(mixture.augmentation.both_sides.values())) > 1:
-        yield f"{path}.augmentation.both_sides: changes {rates:g} times as many pairs as there are; a pair changes once"
+    if mixture.augmentation:
+        yield from _augmentation_problems(f"{path}.augmentation", mixture.augmentation, original)
+
+
+def _augmentation_problems(path: str, augmentation: Augmentation, original: bool) -> Iterator[str]:
+    if (rates := sum([*augmentation.both_sides.values(), *augmentation.meant.values()])) > 1:
+        yield f"{path}.both_sides: changes {rates:g} times as many pairs as there are; a pair changes once"
+    if augmentation.source and original:
+        yield f"{path}.source: no teacher translates original targets anew; rules of `meant` leave them as they are"
+    if (rates := sum(augmentation.source.values())) >= 1:
+        yield f"{path}.source: {rates:g} of the pairs leave none as they are; the shares add up to less than 1"
 
 
 def _ensemble_problems(path: str, mixture: Mixture, config: Configuration) -> Iterator[str]:

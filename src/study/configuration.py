@@ -110,6 +110,8 @@ class Distillation(Section):
 
 
 class Augmentation(Section):
+    source: dict[str, Number]
+    meant: dict[str, Number]
     both_sides: dict[str, Number]
 
 

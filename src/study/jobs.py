@@ -128,7 +128,8 @@ class _Planned:
         return sum(self._work.sizes[name] for name in corpora) * self._seconds["draw: read"]
 
     def _corpora(self) -> Iterator[Jobs]:
-        for name, lines in self._work.sizes.items():
+        for name in self._work.read:
+            lines = self._work.sizes[name]
             sides = len(self._study.corpora.languages(name)) / 2  # of a pair
             entry = self._config.corpora[name]
             if entry.sample:
@@ -139,10 +140,13 @@ class _Planned:
             way = "gather, drop duplicates" if entry.cleaning.duplicates else "gather"
             gathered = lines * sides * self._seconds[way]
             yield self._group(f"gather_clean {name}", Stage.GATHERING, gathered, after=[f"clean {name}"])
+        for name, corpus in self._study.mixtures.changed.items():
+            changed = self._work.sizes[name] * self._seconds["draw: write"]
+            yield self._group(f"change_source {name}", Stage.GATHERING, changed, after=[f"gather_clean {corpus}"])
 
     def _mixed(self, mixture: str) -> tuple[list[str], list[str]]:
         """The corpora of a mixture, and the groups of jobs that make them."""
-        corpora, translations = list(self._study.mixtures.weights(mixture)), self._study.teachers.translations(mixture)
+        corpora, translations = list(self._study.mixtures.drawn(mixture)), self._study.teachers.translations(mixture)
         made = f"gather_distilled {' '.join(translations)}" if translations else "gather_clean"
         return corpora, [f"{made} {name}" for name in corpora]
 
@@ -151,7 +155,8 @@ class _Planned:
         for corpus, sentences in work.sizes.items():
             lists = [f"translate_shard {teacher} {corpus}" for teacher in work.translators(corpus)]
             for name, teacher in zip(lists, work.translators(corpus), strict=True):
-                after = [f"gather_clean {corpus}", *(f"train {each}" for each in self._study.teachers.of(teacher))]
+                trained = (f"train {each}" for each in self._study.teachers.of(teacher))
+                after = [f"gather_clean {corpus}", f"change_source {corpus}", *trained]
                 seconds = work.translation_seconds(teacher, sentences)
                 yield self._group(name, Stage.TRANSLATION, seconds, shards, gpus=gpus, after=after)
             rescored = f"rescore_shard {corpus}"

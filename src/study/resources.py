@@ -2,7 +2,7 @@
 
 from formats.shape import Custom, Values, shape
 from study.configuration import Configuration, Corpus
-from study.systems import Trained, weights
+from study.systems import Trained, base, drawn
 from train.schedule import SHUFFLE_BUFFER
 from train.settings import Training
 
@@ -38,7 +38,7 @@ def read_size(corpus: Corpus) -> int | None:
 def scores_to_rank(config: Configuration, mixture: str, corpus: str) -> int:
     """The most scores that a corpus of a mixture can have; 0 if the size of the corpus is unknown."""
     hypotheses = config.distillation.n_best if config.mixtures[mixture].targets == "all" else 1
-    return hypotheses * (size(config.corpora[corpus]) or 0)
+    return hypotheses * (size(config.corpora[base(corpus)]) or 0)
 
 
 def trained_tokens(training: Training, epoch_pairs: int) -> float:
@@ -84,7 +84,7 @@ def training_resources(config: Configuration, system: Trained) -> dict[str, int]
     training, entries = system.training, config.vocabulary.pieces
     on_gpu, gpus = training.device == "cuda", training.gpus
     parameters = shape(system.shape).parameters(entries)
-    sizes = [size(config.corpora[name]) for name in weights(config, system.mixture)]
+    sizes = [size(config.corpora[base(name)]) for name in drawn(config, system.mixture)]
     pairs = config.distillation.epoch_pairs or (None if None in sizes else sum(filter(None, sizes)))
     memory = PROGRAM_BYTES + BUFFERED_BYTES * min(pairs or SHUFFLE_BUFFER, SHUFFLE_BUFFER)
     weights_bytes = UPDATE_BYTES * (parameters or LARGE)

@@ -9,7 +9,7 @@ from common.document import Document, Number
 from formats import shape
 from formats.ctranslate2_model import ENVIRONMENTS, PATH_OPTIONS
 from formats.shape import Values
-from study.configuration import Configuration, Mixture, Student, Teacher
+from study.configuration import Augmentation, Configuration, Mixture, Student, Teacher
 from train.settings import Role, Training
 
 TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
@@ -62,8 +62,38 @@ def composition(config: Configuration, name: str) -> Document:
         **together,
         "shares": {corpus: round(w / sum(weighted.values()), 6) for corpus, w in sorted(weighted.items())},
         "drop_worst": entry.drop_worst,
-        **({"augmentation": entry.augmentation.both_sides} if entry.augmentation else {}),
+        **({"augmentation": _rules(entry.augmentation)} if entry.augmentation else {}),
     }
+
+
+def _rules(augmentation: Augmentation) -> dict[str, Number]:
+    """The share of the pairs that each rule changes; one name may be a rule for both sides and for sources."""
+    meant = {f"meant {rule}": share for rule, share in augmentation.meant.items()}
+    return augmentation.both_sides | meant | {f"source {rule}": share for rule, share in augmentation.source.items()}
+
+
+CHANGED = "~"  # no part of a name: <corpus>~<mixture> is the copy of a corpus whose sources were changed
+
+
+def drawn(config: Configuration, name: str) -> dict[str, Number]:
+    """What a mixture draws from: its corpora, and the changed copies of those, with their weights.
+
+    Mixtures of equal rules share a copy, which has the name of the first one.
+    """
+    weighted, entry = weights(config, name), mixture(config, name)
+    rules = entry.augmentation.source if entry.augmentation else {}
+    if not rules:
+        return weighted
+    others = ((other, each.augmentation) for other, each in config.mixtures.items() if each.targets != "original")
+    first = next(other for other, augmentation in others if augmentation and augmentation.source == rules)
+    share = sum(rules.values())
+    copies = {f"{corpus}{CHANGED}{first}": weight * share for corpus, weight in weighted.items()}
+    return {corpus: weight * (1 - share) for corpus, weight in weighted.items()} | copies
+
+
+def base(corpus: str) -> str:
+    """The corpus that a changed copy is of, or the corpus itself."""
+    return corpus.split(CHANGED)[0]
 
 
 @dataclass(frozen=True)

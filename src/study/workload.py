@@ -81,9 +81,10 @@ class Work:
         self.trained = list(self.study.systems.trained.values())
         self.measured = [self.study.systems.trained[name] for name in self.study.systems.measured]
         self.sizes = {name: size(config.corpora[name]) or 0 for name in self.study.corpora.training}
+        self.sizes |= {copy: self.sizes[corpus] for copy, corpus in self.study.mixtures.changed.items()}
         self.read = {name: read_size(config.corpora[name]) or 0 for name in self.study.corpora.training}
-        self.pairs = sum(self.sizes.values())
-        self.unknown = [name for name, number in self.sizes.items() if not number]
+        self.pairs = sum(self.sizes.values())  # with the changed copies
+        self.unknown = [name for name in self.read if not self.sizes[name]]
         self.unknown += [system.name for system in self.trained if not self.parameters(system)]
         elsewhere = [name for name in self.study.systems.teachers if not self.study.systems[name].shape]
         self.unknown += [f"teacher {name}" for name in elsewhere if not self.teacher_parameters(name)]
@@ -92,7 +93,7 @@ class Work:
         """Pairs of an epoch of a mixture."""
         translations = self.study.teachers.translations(mixture)
         times = self.config.distillation.n_best if translations and translations[1] == "all" else 1
-        drawn = times * sum(self.sizes.get(name, 0) for name in self.study.mixtures.weights(mixture))
+        drawn = times * sum(self.sizes.get(name, 0) for name in self.study.mixtures.drawn(mixture))
         return self.config.distillation.epoch_pairs or drawn
 
     def parameters(self, system: System) -> float:
@@ -131,7 +132,7 @@ class Work:
         found: dict[str, set[tuple[str, str]]] = {}
         for mixture in sorted(mixtures):
             if translations := self.study.teachers.translations(mixture):
-                for corpus in self.study.mixtures.weights(mixture):
+                for corpus in self.study.mixtures.drawn(mixture):
                     found.setdefault(corpus, set()).add(translations)
         return found
 

@@ -1,7 +1,8 @@
-"""Change some pairs of an epoch by rule, both sides alike, so that a student learns text as people write it.
+"""Change some pairs of an epoch by rule, so that a student learns text as people write it.
 
-Both sides of a finished pair change: case, final punctuation, several sentences in one, and text that must be copied. A
-rule must keep a pair true. A typo does not, as its target would be a translation of other text.
+Both sides of a finished pair change alike: case, final punctuation, several sentences in one, and text that must be
+copied. Or the source alone changes (MEANT), and its target stays a translation of what was meant. What else changes a
+source is done before the teacher translates it (train.source_augmentation).
 
 At most one rule changes a pair, so counts add up. ``joined`` appends copies of the next pairs, which stay, so an epoch
 keeps its number of pairs. Equal pairs, settings, seed and epoch give equal bytes.
@@ -16,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
-from findings.altered_text import FINAL, NO_SPACES, doubled, title, without_final
+from findings.altered_text import FINAL, NO_SPACES, doubled, title, typos, without_final
 from formats.protection import SYMBOLS, Finder
 from formats.sentence import sentence
 from train.settings import PROTECTED, Augmentation
@@ -41,6 +42,10 @@ def _both(change: Callable[[str], str]) -> Change:
 def _marked(change: Callable[[str], str]) -> Change:
     """A change of the final marks, if both sides have one."""
     return lambda _, pair: (change(pair[0]), change(pair[1])) if _ends_with_marks(pair) else pair
+
+
+def _source(change: Callable[[Random, str], str]) -> Change:
+    return lambda drawn, pair: (change(drawn, pair[0]), pair[1])
 
 
 def _ends_with_marks(pair: Pair) -> bool:
@@ -176,6 +181,24 @@ CHANGES: dict[str, Change] = {
 }
 RULES = (*CHANGES, JOINED)
 
+TYPOS = (0.05, 0.1, 0.2)  # shares of the words of a line
+MEANT: dict[str, Callable[[Random, str], str]] = {  # the source alone
+    "upper_case": lambda _, text: text.upper(),
+    "title_case": lambda _, text: title(text),
+    "lower_case": lambda _, text: text.lower(),
+    "typos": lambda drawn, text: typos(text, drawn, drawn.choice(TYPOS)),
+}
+_SOURCE = "meant {}"  # how a rule of MEANT is counted
+
+
+def rates(settings: Augmentation) -> dict[str, float]:
+    """The share of the pairs that each rule changes, by the names that it is counted by."""
+    meant = {_SOURCE.format(rule): share for rule, share in settings.meant.items()}
+    return {rule: float(share) for rule, share in {**settings.both_sides, **meant}.items()}
+
+
+_CHANGES = CHANGES | {_SOURCE.format(rule): _source(change) for rule, change in MEANT.items()}
+
 
 def joined(pairs: Iterable[Pair], languages: Iterable[str]) -> Pair:
     """All pairs as one, with a space between sentences in languages that have one."""
@@ -192,9 +215,9 @@ def augmented(
     A rule that has nothing to change in a pair, or would leave a side empty, leaves it as it is, and does not count it.
     The last pairs of a block are joined with its first ones.
     """
-    rates = settings.both_sides
-    rules = [*rates, ""]
-    weights = [*rates.values(), max(1 - sum(rates.values()), 0.0)]
+    shares = rates(settings)
+    rules = [*shares, ""]
+    weights = [*shares.values(), max(1 - sum(shares.values()), 0.0)]
     for block, text in enumerate(blocks):
         drawn = Random(f"{seed} augmentation {epoch} {block}")
         lines = text.split(b"\n")[:-1]
@@ -207,7 +230,7 @@ def augmented(
                 following = range(place, place + drawn.randint(*TOGETHER))
                 new = joined((_pair(lines[row % len(lines)]) for row in following), settings.languages)
             else:
-                new = CHANGES[rule](drawn, (source, target))
+                new = _CHANGES[rule](drawn, (source, target))
             source_side, target_side = map(sentence, new)
             if source_side and target_side and (source_side, target_side) != (source, target):
                 counts[rule] += 1

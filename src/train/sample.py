@@ -31,7 +31,7 @@ from common.progress import progress
 from corpora.subset import keys, places
 from formats import records
 from formats.batches import Batch, batches, indexed
-from train.augmentation import augmented
+from train.augmentation import augmented, rates
 from train.settings import Augmentation
 
 BUCKET_PAIRS = 250_000  # pairs sorted in memory at a time, some 100 MB
@@ -157,7 +157,7 @@ def draw(
         for stream, weight in zip(streams, weighted, strict=True)
     ]
     epoch_info = {"lines": lines, "sha256": checksum, "seed": seed, "epoch": epoch}
-    counts = {"augmented": {rule: changed[rule] for rule in augmentation.both_sides}} if augmentation else {}
+    counts = {"augmented": {rule: changed[rule] for rule in rates(augmentation)}} if augmentation else {}
     write_json(records.info(output), epoch_info | {"corpora": mixture} | counts)
 
 

@@ -52,10 +52,21 @@ PROTECTED = "protected"  # the rule of train.augmentation whose symbols the voca
 
 
 class Augmentation(Section):
-    """What train.sample changes. both_sides: the share of the pairs that each rule of train.augmentation changes."""
+    """What train.sample changes: the share of the pairs that each rule of train.augmentation changes.
+
+    both_sides: its rules for both sides. meant: those that change the source alone.
+    """
 
     both_sides: dict[str, Number]
+    meant: dict[str, Number]
     languages: list[str]  # of source and target
+
+
+class SourceAugmentation(Section):
+    """What train.source_augmentation changes. source: its rules, by their share of the lines."""
+
+    source: dict[str, Number]
+    language: str  # of the source
 
 
 class Settings(Section):

@@ -103,7 +103,7 @@ def unless(problem, files):
 
 
 wildcard_constraints:
-    corpus=one_of(study.config.corpora),
+    corpus=one_of([*study.config.corpora, *study.mixtures.changed]),
     system=one_of(dict.fromkeys([*study.systems, *study.teachers.imported])),
     teacher=one_of(study.teachers.translating),
     imitated=one_of(study.teachers.imitable),

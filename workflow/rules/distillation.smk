@@ -13,10 +13,33 @@ STAND_IN, STAND_INS = (
 )
 
 
+rule change_source:
+    """A copy of a corpus with changed sources."""
+    input:
+        corpus=lambda w: study.paths.clean(study.mixtures.changed[w.corpus]),
+    output:
+        corpus=study.paths.changed("{corpus}"),
+        counts=f"{study.folder}/corpora/changed/{{corpus}}.json",
+    log:
+        f"{study.folder}/logs/change_source_{{corpus}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/change_source_{{corpus}}.tsv"
+    wildcard_constraints:
+        corpus=one_of(study.mixtures.changed),
+    resources:
+        **growing(mem_mb=500, runtime=requests.minutes("change_source")),
+    params:
+        settings=lambda w: as_json(study.mixtures.source_augmentation(w.corpus)),
+        seed=study.config.seed,
+    shell:
+        "python -m train.source_augmentation {params.settings:q} --corpus {input.corpus} --seed {params.seed}"
+        " --output {output.corpus} 2> {log}"
+
+
 rule translate_shard:
     """The n-best lists of one teacher, or of all that translate together, token by token."""
     input:
-        corpus=study.paths.clean("{corpus}"),
+        corpus=lambda w: study.mixtures.text(w.corpus),
         models=lambda w: map(study.teachers.model, study.teachers.of(w.teacher)),
         sentencepiece=lambda w: study.teachers.pieces_for(*study.teachers.of(w.teacher)),
     output:
@@ -77,7 +100,7 @@ rule select_shard:
     """The targets of each sentence: the best hypothesis, another one that is chosen by BLEU, or all of them."""
     input:
         candidates=f"{study.folder}/n-best/{{imitated}}/{{corpus}}/{{scatteritem}}.tsv.zst",
-        corpus=study.paths.clean("{corpus}"),
+        corpus=lambda w: study.mixtures.text(w.corpus),
     output:
         shard=f"{study.folder}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.tsv.zst",
         counts=f"{study.folder}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.json",
@@ -90,12 +113,8 @@ rule select_shard:
     resources:
         **growing(mem_mb=500, runtime=requests.minutes("select_shard")),
     params:
-        # Monolingual text has no reference to be close to.
-        targets=lambda w: (
-            "best"
-            if w.targets == "interpolated" and study.config.corpora[w.corpus].role == "monolingual"
-            else w.targets
-        ),
+        # Monolingual text and a changed source have no reference to be close to.
+        targets=lambda w: "best" if w.targets == "interpolated" and w.corpus not in study.corpora.train else w.targets,
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
     shell:
         "python -m distill.select --n-best-lists {input.candidates} --targets {params.targets} --corpus {input.corpus}"

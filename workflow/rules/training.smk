@@ -18,7 +18,7 @@ rule sample:
     resources:
         **growing(mem_mb=1000, runtime=requests.minutes("sample")),
     params:
-        weights=lambda w: list(study.mixtures.weights(w.mixture).values()),
+        weights=lambda w: list(study.mixtures.drawn(w.mixture).values()),
         pairs=f"--pairs {study.config.distillation.epoch_pairs}" if study.config.distillation.epoch_pairs else "",
         seed=study.config.seed,
         augmentation=lambda w: augmentation(study.mixtures.augmentation(w.mixture)),

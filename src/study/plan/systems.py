@@ -17,11 +17,14 @@ from formats.shape import Values
 from study import precision
 from study.configuration import Configuration
 from study.systems import (
+    CHANGED,
     ENSEMBLE,
     ENSEMBLES,
     ORIGINAL,
     System,
     Trained,
+    base,
+    drawn,
     is_folder,
     learned_from,
     mixture,
@@ -31,7 +34,7 @@ from study.systems import (
     untrained,
     weights,
 )
-from train.settings import PROTECTED, Augmentation
+from train.settings import PROTECTED, Augmentation, SourceAugmentation
 
 FULL_WIDTH = {"ja", "zh"}  # languages whose punctuation nmt_nfkc would write in half width
 
@@ -52,6 +55,7 @@ class Paths:
 
     raw = _path("corpora/raw/{}.tsv.zst")  # of a corpus, as it was read
     clean = _path("corpora/clean/{}.tsv.zst")  # of a corpus, after cleaning
+    changed = _path("corpora/changed/{}.tsv.zst")  # of a changed copy of a corpus: its sources
     clean_counts = _path("corpora/clean/{}.json")  # of a corpus: kept and dropped lines by rule
     coverage = _path("alignment/coverage/{}.json")  # of a corpus, by each map of a grid
     distilled = _path("distilled/{}/{}/{}.tsv.zst")  # of a teacher, targets and a corpus: its translations
@@ -229,6 +233,24 @@ class Mixtures:
         """The corpora of a mixture with their weights."""
         return weights(self.config, name)
 
+    def drawn(self, name: str) -> dict[str, Number]:
+        """What the epochs of a mixture draw from, corpora and changed copies, with their weights."""
+        return drawn(self.config, name)
+
+    @property
+    def changed(self) -> dict[str, str]:
+        """The corpus that each changed copy is of."""
+        return {name: base(name) for mixture in self.config.mixtures for name in self.drawn(mixture) if CHANGED in name}
+
+    def text(self, corpus: str) -> str:
+        """What teachers translate of a corpus, or of a changed copy."""
+        return self.paths.changed(corpus) if CHANGED in corpus else self.paths.clean(corpus)
+
+    def source_augmentation(self, copy: str) -> SourceAugmentation:
+        """What train.source_augmentation changes in a copy."""
+        entry = mixture(self.config, copy.split(CHANGED)[1]).augmentation
+        return SourceAugmentation(entry.source if entry else {}, self.config.source)
+
     def corpus(self, name: str, corpus: str) -> str:
         """The file of a corpus that a mixture draws from."""
         if not self.teachers.translations(name):
@@ -240,7 +262,8 @@ class Mixtures:
     def augmentation(self, name: str) -> Augmentation | None:
         """What train.sample changes in the epochs of a mixture."""
         entry, languages = mixture(self.config, name).augmentation, [self.config.source, self.config.target]
-        return Augmentation(entry.both_sides, languages) if entry else None
+        pairs = entry and (entry.both_sides or entry.meant)
+        return Augmentation(entry.both_sides, entry.meant, languages) if entry and pairs else None
 
     @property
     def protecting(self) -> list[str]:
@@ -254,8 +277,8 @@ class Mixtures:
         return list(dict.fromkeys([*self.config.vocabulary.symbols, *(SYMBOLS if self.protecting else ())]))
 
     def files(self, name: str) -> list[str]:
-        """The files that a mixture draws from, in the order of its weights."""
-        return [self.corpus(name, corpus) for corpus in self.weights(name)]
+        """The files that a mixture draws from, in the order of ``drawn``."""
+        return [self.corpus(name, corpus) for corpus in self.drawn(name)]
 
     def distilled(self, name: str, corpus: str) -> str:
         """The translations of a mixture, with the scores that it drops the worst pairs by."""
