@@ -5,6 +5,7 @@ The commands, in the order in which a study runs them:
 - ``vocabulary``: train one joint SentencePiece model for both languages
 - ``sample``: draw an epoch from the corpora of a mixture by their weights
 - ``augmentation``: what ``sample`` changes in some pairs of an epoch, by rule
+- ``source_augmentation``: what changes in the sources of a corpus before a teacher translates them
 - ``encode``: turn records into line-aligned files of pieces
 - ``train``: train a model, validate it, average its last checkpoints
 - ``training_record``: write learned.json of a system: its learning curve, and what it saw of each corpus
