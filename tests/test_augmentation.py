@@ -10,7 +10,7 @@ import warm
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from common.files import read_json
+from common.files import read_json, write_json
 from findings.altered_text import FINAL
 from formats import records
 from formats.protection import SYMBOL, SYMBOLS
@@ -255,3 +255,26 @@ def test_the_command_writes_a_copy_and_its_counts(tmp_path):
     assert [*records.read(copy)] == [("A DOG RUNS.",)] * 3
     about = read_json(records.info(copy))
     assert about["lines"] == 3 and about["changed"] == {"upper_case": 3} and about["corpus"] == "corpus"
+
+
+def test_the_page_of_the_corpora_counts_the_changed_lines_by_rule(tmp_path):
+    copy, corpus, picture, page = (tmp_path / name for name in ("copy.json", "corpus.json", "x.svg", "corpora.html"))
+    about = {"name": "corpus~mixture", "lines": 1234, "sha256": "0" * 64, "changed": {"upper_case": 1200, "typos": 34}}
+    write_json(copy, about)
+    picture.write_text("<svg/>")
+    counts = {"lines_in": 9, "lines_out": 9, "sha256": "0" * 64, "dropped": {}, "samples": {}}
+    write_json(corpus, counts | {"name": "corpus", "role": "train", "licence": "CC0"})
+    command = [
+        warm.python(),
+        "-m",
+        "report.corpora_page",
+        "--study",
+        "x",
+        "--counts",
+        str(corpus),
+        "--changed",
+        str(copy),
+    ]
+    subprocess.run([*command, *f"--funnel {picture} --lengths {picture} --output {page}".split()], check=True)
+    text = page.read_text()
+    assert "corpus~mixture" in text and "1,200 upper case, 34 typos" in text

@@ -146,14 +146,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--study", required=True)
     parser.add_argument("--counts", type=there, nargs="+", required=True, help="JSON beside each corpus")
+    parser.add_argument("--changed", type=there, nargs="*", default=[], help="JSON beside each changed copy")
     parser.add_argument("--funnel", type=there, required=True, help="picture of the cleaning funnel")
     parser.add_argument("--lengths", type=there, required=True, help="picture of the lengths")
     parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
     args = parser.parse_args()
-    corpora = [read_json(path) for path in args.counts]
+    corpora, changed = ([read_json(path) for path in paths] for paths in (args.counts, args.changed))
     pictures = {"funnel": data_uri(args.funnel), "lengths": data_uri(args.lengths)}
     template = templates().get_template("corpora.html.jinja")
-    write_text(args.output, template.render(study=args.study, corpora=corpora, **pictures))
+    write_text(args.output, template.render(study=args.study, corpora=corpora, changed=changed, **pictures))
 
 
 if __name__ == "__main__":

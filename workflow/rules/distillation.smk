@@ -19,7 +19,7 @@ rule change_source:
         corpus=lambda w: study.paths.clean(study.mixtures.changed[w.corpus]),
     output:
         corpus=study.paths.changed("{corpus}"),
-        counts=f"{study.folder}/corpora/changed/{{corpus}}.json",
+        counts=study.paths.changed_counts("{corpus}"),
     log:
         f"{study.folder}/logs/change_source_{{corpus}}.log",
     benchmark:

@@ -142,6 +142,7 @@ use rule table as pdf with:
 rule corpora_page:
     input:
         counts=expand(study.paths.clean_counts("{corpus}"), corpus=study.config.corpora),
+        changed=expand(study.paths.changed_counts("{corpus}"), corpus=study.mixtures.changed),
         funnel=f"{study.report}/funnel.svg",
         lengths=f"{study.report}/lengths.svg",
     output:
@@ -159,8 +160,8 @@ rule corpora_page:
     params:
         study=study.name,
     shell:
-        "python -m report.corpora_page --study {params.study} --counts {input.counts} --funnel {input.funnel}"
-        " --lengths {input.lengths} --output {output.page} 2> {log}"
+        "python -m report.corpora_page --study {params.study} --counts {input.counts} --changed {input.changed}"
+        " --funnel {input.funnel} --lengths {input.lengths} --output {output.page} 2> {log}"
 
 
 rule corpora:

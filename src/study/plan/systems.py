@@ -56,6 +56,7 @@ class Paths:
     raw = _path("corpora/raw/{}.tsv.zst")  # of a corpus, as it was read
     clean = _path("corpora/clean/{}.tsv.zst")  # of a corpus, after cleaning
     changed = _path("corpora/changed/{}.tsv.zst")  # of a changed copy of a corpus: its sources
+    changed_counts = _path("corpora/changed/{}.json")  # of a changed copy: lines by rule
     clean_counts = _path("corpora/clean/{}.json")  # of a corpus: kept and dropped lines by rule
     coverage = _path("alignment/coverage/{}.json")  # of a corpus, by each map of a grid
     distilled = _path("distilled/{}/{}/{}.tsv.zst")  # of a teacher, targets and a corpus: its translations
