@@ -4,8 +4,9 @@ Always on (0-grams) are the most frequent unaligned target pieces, and the most 
 Each source n-gram brings the ``meanings`` most frequent target pieces of its phrase pairs, each seen in at least
 ``min_frequency`` of them, less those that its shorter n-grams bring already. The paper ranks whole phrases and keeps
 the words of the best N; ranking pieces needs no phrase in memory. With byte fallback each byte of a source brings all
-bytes, since the characters that are written in bytes are too rare for counts; and a symbol that stands for protected
-text brings itself.
+bytes, since the characters that are written in bytes are too rare for counts, and each other piece itself, as in
+Marian's shortlist: a URL or a name is copied in pieces that no phrase pair has. So does a symbol that stands for
+protected text, in any vocabulary.
 
 The file is CTranslate2's (formats.vocabulary_map). Shorter n-grams come first, in the order of the vocabulary, and the
 most frequent piece of each comes first, so that equal tables give equal bytes.
@@ -170,16 +171,16 @@ def build(table: PhraseTable, knobs: Knobs) -> Iterator[tuple[int, Entries]]:
 
 
 def with_copies(unigrams: Entries, pieces: list[str], always_on: NDArray[Any]) -> Entries:
-    """The entries of one source piece, where each byte brings all others, and each symbol of formats.protection itself.
+    """The entries of one source piece, where each byte brings all others, and each other piece itself.
 
-    They come after those that it brings already. pieces: the vocabulary. Without byte fallback and symbols the entries
-    stay as they are.
+    They come after those that it brings already. pieces: the vocabulary. Without byte fallback only symbols of
+    formats.protection are copied, and without these the entries stay as they are.
     """
     numbers = {piece: number for number, piece in enumerate(pieces, 1)}
-    found = [numbers[piece] for piece in BYTES] if numbers.keys() >= {*BYTES} else []
-    copied = dict.fromkeys(found, found) | {
-        numbers[symbol]: [numbers[symbol]] for symbol in SYMBOLS if symbol in numbers
-    }
+    fallback = numbers.keys() >= {*BYTES}
+    found = [numbers[piece] for piece in BYTES] if fallback else []
+    same = numbers.values() if fallback else [numbers[symbol] for symbol in SYMBOLS if symbol in numbers]
+    copied = {number: [number] for number in same} | dict.fromkeys(found, found)
     if not copied:
         return unigrams
     starts, ends = unigrams.offsets[:-1], unigrams.offsets[1:]
