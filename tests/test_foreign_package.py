@@ -7,10 +7,10 @@ import zipfile
 import ctranslate2
 import pytest
 from models import folders, sentences
+from translation import plain
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from decode.translator import Translator
 from export.foreign_package import argos, bergamot
 from export.model import export
 from export.toolkits.found import Options
@@ -26,7 +26,7 @@ def test_an_argos_package_is_read_back_and_opens_in_ctranslate2(tmp_path):
     corpora = '[{"name": "some", "role": "training", "licence": "CC0", "url": null}]'
     subprocess.run([sys.executable, "-m", "export.package", *options, "--corpora", corpora], check=True)
     export(package, tmp_path / "out", ["float32"], Options())
-    found = [*Translator(tmp_path / "out/native-float32", vocabulary_map=False).translate(LINES)]
+    found = [*plain(tmp_path / "out/native-float32", vocabulary_map=False).translate(LINES)]
     description = read_json(tmp_path / "out/native-float32/model.json")
     assert (description["source"], description["target"], description["vocabulary_map"]) == ("en", "de", True)
     with zipfile.ZipFile(package) as archive:

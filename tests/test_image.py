@@ -156,7 +156,8 @@ def test_the_program_writes_what_decode_translate_writes(submitted, hardware, ta
     done = translated([submitted / "run.sh", hardware, task], TEXT)
     assert done.stdout == expected() and len({*done.stdout.split(b"\n")}) > 50
     counts = "5 broken bytes replaced by U+FFFD\n1 lines longer than 1000 pieces cut there\n"
-    assert done.stderr.decode() == counts
+    looped = "24 translations repeated themselves and were ended\n"  # the model's weights are random
+    assert done.stderr.decode() == counts + looped
 
 
 @pytest.mark.slow

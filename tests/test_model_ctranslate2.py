@@ -9,10 +9,11 @@ import ctranslate2
 import numpy as np
 import pytest
 from models import cut, folders, sentences
+from translation import plain
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from decode.translator import Tokenizer, Translator
+from decode.translator import Tokenizer
 from export.convert import requantise
 from export.model import export, find
 from export.toolkits.found import Options
@@ -25,7 +26,7 @@ TYPES = ("float32", "int8", "int16", "float16", "bfloat16", "int8_float32", "int
 
 
 def translations(folder, **others):
-    return [*Translator(folder, **others).translate(LINES)]
+    return [*plain(folder, **others).translate(LINES)]
 
 
 def ctranslate2s(folder, beam_size=1, begin=()):

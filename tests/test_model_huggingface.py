@@ -5,10 +5,11 @@ import sentencepiece
 from huggingface_models import CONFIGS, LANGUAGES, MARIAN, marked, write
 from marian_weights import vocabulary
 from models import cut, sentences
+from translation import plain
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from decode.translator import Tokenizer, Translator
+from decode.translator import Tokenizer
 from export.model import export, find
 from export.toolkits.found import Options
 from formats import native_model, safetensors
@@ -38,7 +39,7 @@ def test_it_translates_as_the_reference(made, tmp_path, capsys):
     count = sum(value.size for value in model.weights.tensors.values())
     assert " d32 ff48 h4" in told and f" {count:,}" in told
     assert not languages or " to ".join(languages) in told
-    translator = Translator(tmp_path / "out/native-float32")
+    translator = plain(tmp_path / "out/native-float32")
     vocabulary, tokenizer = (
         read(tmp_path / "out/native-float32") for read in (native_model.Vocabulary.read, Tokenizer)
     )
@@ -52,7 +53,7 @@ def test_a_line_may_say_its_languages(tmp_path):
     model = write(tmp_path / "model", "m2m_100")
     export(tmp_path / "model", tmp_path / "out", ["float32"], Options(languages=("en", "de")))
     folder = tmp_path / "out/native-float32"
-    translate, line = Translator(folder).translate, LINES[0]
+    translate, line = plain(folder).translate, LINES[0]
     english, french, both = translate([line, f">>fr<< {line}", f">>de<< >>fr<< {line}"])
     assert [english] == [*translate([f">>en<<>>de<< {line}"])] and len({english, french, both}) == 3
     with pytest.raises(UserError, match="begins with >>xx<<, a language that the model does not have; it has 3"):
@@ -63,18 +64,18 @@ def test_a_line_may_say_its_languages(tmp_path):
     assert Tokenizer(folder).decode(vocabulary.pieces(vocabulary.without_hidden(model.translate(source)))) == french
     model.frame = [93], [2]
     assert Tokenizer(folder).decode(vocabulary.pieces(vocabulary.without_hidden(model.translate(source)))) == both
-    given = Translator(folder, source_prefix="__de__", target_prefix="__fr__")
+    given = plain(folder, source_prefix="__de__", target_prefix="__fr__")
     assert [*given.translate([line])] == [both] and given.settings["target_prefix"] == ("__fr__",)
     with pytest.raises(UserError, match="a prefix has __xx__, which is no piece of the model"):
-        Translator(folder, target_prefix="__xx__")
+        plain(folder, target_prefix="__xx__")
 
 
 def test_a_prefix_of_text_is_split_like_text(tmp_path):
     write(tmp_path / "model", "t5")
     export(tmp_path / "model", tmp_path / "out", ["float32"], Options())
     folder, text = tmp_path / "out/native-float32", "dog sees:"
-    assert [*Translator(folder, source_prefix=text).translate(LINES)] == [
-        *Translator(folder).translate(f"{text} {line}" for line in LINES)
+    assert [*plain(folder, source_prefix=text).translate(LINES)] == [
+        *plain(folder).translate(f"{text} {line}" for line in LINES)
     ]
 
 
@@ -91,7 +92,7 @@ def test_fairseqs_numbers_follow_from_a_sentencepiece_model(tmp_path, kind):
     assert pieces.source[4:91] == [processor.id_to_piece(number) for number in range(3, 90)]
     assert pieces.source[91:] == ["en_XX", "de_DE", "fr_XX", "<mask>", "<unused_95>"]
     export(folder, tmp_path / "out", [kind], Options(languages=("en_XX", "de_DE")))
-    assert all(Translator(tmp_path / f"out/native-{kind}").translate(LINES))
+    assert all(plain(tmp_path / f"out/native-{kind}").translate(LINES))
 
 
 def test_a_tokenizer_of_hugging_face(tmp_path):
@@ -108,7 +109,7 @@ def test_a_tokenizer_of_hugging_face(tmp_path):
         export(folder, tmp_path / name, ["float32"], Options())
         made = tmp_path / name / "native-float32"
         assert Tokenizer(made).encode(LINES[0]) == tokenizer.encode(LINES[0]).tokens
-        outputs.append([*Translator(made).translate([*LINES, "Äpfel ☃"])])
+        outputs.append([*plain(made).translate([*LINES, "Äpfel ☃"])])
         tokenizer.save(str(folder / "tokenizer.json"))
     assert outputs[0] == outputs[1] and len({*outputs[0]}) > 10
 
@@ -136,7 +137,7 @@ def test_a_mark_of_a_language_begins_a_source(tmp_path):
     made = tmp_path / "out/native-float32"
     encode, translate, vocabulary = (
         Tokenizer(made).encode,
-        Translator(made).translate,
+        plain(made).translate,
         native_model.Vocabulary.read(made),
     )
     assert encode(f">>deu<< {LINES[0]}") == [">>deu<<", *encode(LINES[0])]

@@ -9,9 +9,9 @@ import pytest
 import sentencepiece
 from marian_weights import options, vocabulary, weights, write_bin, write_npz, write_shortlist
 from models import cut, sentences
+from translation import plain
 
 from common.errors import UserError
-from decode.translator import Translator
 from export.marian_parameters import Parameters
 from export.model import described, export, find
 from export.toolkits.found import Options
@@ -29,7 +29,7 @@ def spm():
 
 
 def translations(folder, **others):
-    return [*Translator(folder, **others).translate(LINES)]
+    return [*plain(folder, **others).translate(LINES)]
 
 
 def firefox(folder, spm):
@@ -138,7 +138,7 @@ def test_a_vocabulary_of_pieces_needs_a_tokenizer(tmp_path, spm):
         (tmp_path / f"{side}.spm").write_bytes(spm)
     export(tmp_path, tmp_path / "text", ["float32"], Options())
     pieces = [" ".join(processor.encode(line, out_type=str)) for line in LINES]
-    found = [*Translator(tmp_path / "spaces/native-float32").translate(pieces)]
+    found = [*plain(tmp_path / "spaces/native-float32").translate(pieces)]
     assert [processor.decode(line.split(" ")) for line in found] == translations(tmp_path / "text/native-float32")
     assert "none: lines are pieces" in described(tmp_path, find(tmp_path, Options(spaces=True)))
 

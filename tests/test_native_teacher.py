@@ -13,10 +13,10 @@ import recurrent
 from models import sentences
 from native import engine, folders
 from test_distillation import asked, run
+from translation import plain
 
 from common.errors import UserError
 from common.files import read_json, write_json
-from decode.translator import Translator
 from distill import n_best_lists, parts
 from distill import teacher as native
 from distill import translate as translate_shard
@@ -190,7 +190,7 @@ def test_teachers_translate_together_token_by_token(tmp_path):
         own = [bare if each == other else each for each in others]
         found = [*Teacher(first, sides(), 2, others=own).translate(SENTENCES[:40], 4, 4)]
         lists[name] = [[hypothesis.text for hypothesis in hypotheses] for hypotheses in found]
-        decoded = Translator(first, beam_size=4, vocabulary_map=False, others=others).translate(SENTENCES[:40])
+        decoded = plain(first, beam_size=4, vocabulary_map=False, others=others).translate(SENTENCES[:40])
         rows = zip(found, decoded, strict=True)
         both = [(own[0].text, text) for own, text in rows if own and text]  # some have no end; no teacher's is empty
         assert sum(own == text for own, text in both) >= len(both) - 1 > 20

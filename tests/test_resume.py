@@ -38,7 +38,8 @@ def whole(model, tmp_path_factory):
     (folder / "in").write_bytes(text)
     done = run("--model", model, *SLOW, "--input", folder / "in", "--output", folder / "out")
     assert done.returncode == 0 and not (folder / "out.progress").exists()
-    assert done.stderr == b"2 broken bytes replaced by U+FFFD\n"
+    assert done.stderr.startswith(b"2 broken bytes replaced by U+FFFD\n")
+    (folder / "reported").write_bytes(done.stderr)
     assert (folder / "out").read_bytes().count(b"\n") == text.count(b"\n") + 1
     return folder
 
@@ -91,7 +92,7 @@ def test_a_killed_translation_resumes_to_the_same_bytes(model, whole, tmp_path, 
         written = (tmp_path / "killed").stat().st_size
         killed(process, number)
     assert (whole / "out").read_bytes() != (tmp_path / "killed").read_bytes()
-    assert resumed(model, whole, tmp_path) == b"2 broken bytes replaced by U+FFFD\n"  # before or after the kill
+    assert resumed(model, whole, tmp_path) == (whole / "reported").read_bytes()  # before or after the kill
 
 
 def test_a_translation_killed_before_its_first_window_resumes(model, whole, tmp_path):

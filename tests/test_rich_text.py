@@ -76,7 +76,9 @@ def test_an_unknown_piece_becomes_the_aligned_source_word(model, monkeypatch):
         attention = np.zeros((2, len(known)), np.float32)
         attention[:, place] = 1
         monkeypatch.undo()
-        return type(translator)._finish(translator, window, [Attended([0, 0], ["<unk>", "<unk>"], attention)])
+        return type(translator)._finish(
+            translator, window, [Attended([0, 0], ["<unk>", "<unk>"], attention, looped=False)]
+        )
 
     monkeypatch.setattr(translator, "_finish", finish)
     assert [*translator.translate([source])] == ["Xyzzy"]
@@ -119,6 +121,6 @@ def test_sentences_end_where_rules_say(language):
 @pytest.mark.slow
 def test_the_command_goes_on_with_markup(model, tmp_path):
     (tmp_path / "in").write_text("".join(f"<b>{line}</b>\n" for line in sentences(5)), encoding="utf-8")
-    done = run("--model", model, "--html", "--input", tmp_path / "in", "--output", tmp_path / "out")
+    done = run("--model", model, "--html", "--keep-loops", "--input", tmp_path / "in", "--output", tmp_path / "out")
     assert (done.returncode, done.stderr) == (0, b"")
     assert (tmp_path / "out").read_text(encoding="utf-8").count("<b>") == 5

@@ -294,7 +294,7 @@ def test_a_record_with_the_name_of_a_row_is_of_that_row():
     assert of(made, names[1], "times faster than (2)", "Table 2")["ours"] == pytest.approx(2)
     assert of(made, names[1], f"times faster than (2){rows.ALONE}", "Table 2")["ours"] == pytest.approx(3)
     assert of(made, "(6) Transformer-big", f"seconds{rows.ALONE}", "Table 2")["ours"] is None
-    assert of(made, "(5) +auto-tuning", "seconds", "Table 2")["verdict"] == "not run here"
+    assert of(made, "(5) +auto-tuning", "seconds", "Table 2")["verdict"] == "not run yet"
 
 
 def test_rows_of_all_cores_of_an_ensemble_and_of_seconds_by_hand():

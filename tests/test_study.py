@@ -106,7 +106,9 @@ def test_monolingual_text_is_in_the_source_language():
 
 
 def test_a_rule_brings_its_symbols_into_the_vocabulary():
-    other = OFFLINE["mixtures"]["distilled"] | {"augmentation": {"both_sides": {"protected": 0.1}}}
+    other = OFFLINE["mixtures"]["distilled"] | {
+        "augmentation": {"both_sides": {"protected": 0.1}, "meant": {}, "source": {}}
+    }
     symbols = OFFLINE["vocabulary"] | {"symbols": ["<url>", "⟦1⟧"]}
     study = plan(mixtures=OFFLINE["mixtures"] | {"other": other}, vocabulary=symbols)
     assert study.mixtures.protecting == ["other"]

@@ -51,8 +51,8 @@ def test_an_average_of_more_checkpoints_than_there_are_takes_those_and_says_so(t
     (run := tmp_path / "run").mkdir()
     (run / "model_description.py").touch()
     (vocabulary_file := tmp_path / "vocabulary.txt").touch()
-    weights = tf.Module()
-    weights.value = tf.Variable(0.0)
+    weights = tf.keras.layers.Layer()
+    weights.value, weights.built = tf.Variable(0.0), True
     manager = tf.train.CheckpointManager(tf.train.Checkpoint(model=weights), str(run), 5)
     for step, value in ((10, 1.0), (20, 4.0)):
         weights.value.assign(value)

@@ -3,8 +3,15 @@
 import subprocess
 import sys
 
+from decode.translator import Translator
+
 COMMAND = [sys.executable, "-m", "decode.translate"]
 
 
 def run(*arguments, text=b""):
     return subprocess.run([*COMMAND, *map(str, arguments)], input=text, capture_output=True, check=False)
+
+
+def plain(folder, **options):
+    """A Translator that translates as toolkits do: they copy no line and end no loop, of which random models have many."""
+    return Translator(folder, **{"end_loops": False, "copying": False} | options)

@@ -156,7 +156,8 @@ class _Planned:
             lists = [f"translate_shard {teacher} {corpus}" for teacher in work.translators(corpus)]
             for name, teacher in zip(lists, work.translators(corpus), strict=True):
                 trained = (f"train {each}" for each in self._study.teachers.of(teacher))
-                after = [f"gather_clean {corpus}", f"change_source {corpus}", *trained]
+                made = "change_source" if corpus in self._study.mixtures.changed else "gather_clean"
+                after = [f"{made} {corpus}", *trained]
                 seconds = work.translation_seconds(teacher, sentences)
                 yield self._group(name, Stage.TRANSLATION, seconds, shards, gpus=gpus, after=after)
             rescored = f"rescore_shard {corpus}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from common import folder_lock
 from common.errors import UserError
 from corpora.availability import available, read_unchecked
+from experiments import table_rows
 from findings import metrics
 from snakemake.exceptions import WorkflowError
 from study import machine_checks, precision, rates, system_checks
@@ -140,6 +141,11 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(line, file=sys.stderr)
     if line := read_unchecked(study.config.document):
         print(line, file=sys.stderr)
+
+
+def table_models(rows):
+    """The model folders that the rows of a paper's table need, of untrained systems."""
+    return [study.paths.model(*model) for model in table_rows.models(rows.values())]
 
 
 onstart:

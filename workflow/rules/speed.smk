@@ -4,8 +4,6 @@
 # connected layers on top, in papers/devlin2017. The models are those of the study, with BLEU, and untrained ones of the
 # papers' sizes, for their speed only. Where CTranslate2 does not run a system, the native engine stands in.
 
-from experiments.table_rows import models
-
 # All but end_to_end and architectures show one system each, as in the paper. `speed` makes those of the first trained
 # system and of the first untrained one; others can be asked for by name. The native engine is in all of them where the
 # study has it.
@@ -34,11 +32,6 @@ SPEED_OPTIONS = (
 )
 if study.config.speed.sentences:
     SPEED_OPTIONS += f" --sentences {study.config.speed.sentences}"
-
-
-def table_models(rows):
-    """The model folders that the rows of a paper's table need (experiments.table_rows), of untrained systems."""
-    return [study.paths.model(*model) for model in models(rows.values())]
 
 
 wildcard_constraints:
