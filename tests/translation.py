@@ -13,5 +13,5 @@ def run(*arguments, text=b""):
 
 
 def plain(folder, **options):
-    """A Translator that translates as toolkits do: they copy no line and end no loop, of which random models have many."""
+    """A Translator like those of toolkits: they copy no line and end no loop, of which random models have many."""
     return Translator(folder, **{"end_loops": False, "copying": False} | options)

@@ -139,6 +139,7 @@ class Pipeline:
         self.batch_tokens, self.long_lines, self.sorting = batch_tokens, long_lines, sorting
         self.longest_input, self.longest_output, self.copying = longest_input, longest_output, copying
         self.lines_before = 0  # the first one, in messages
+        self.naming = True  # off where lines are translated in parts, so that numbers would be those of parts
         self._tokenizer, self._translate = tokenizer, translate
         self._batch = batch_sentences or batch_tokens
         self._weigh: Weigh = by_sentence if batch_sentences else len
@@ -214,5 +215,5 @@ class Pipeline:
         """Count lines of a window, given their places, and name the first ones."""
         for place in dict.fromkeys(places):
             self.counts[what] += 1
-            if self.counts[what] <= NAMED:
+            if self.naming and self.counts[what] <= NAMED:
                 self.counts[f"{what}: {self.lines_before + self.counts['lines'] + place + 1}"] = 1

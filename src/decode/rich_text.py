@@ -83,6 +83,7 @@ class RichTranslator(Translator):
         if aligned and not self._processors:
             raise UserError(f"{folder}: only text in pieces of SentencePiece is aligned")
         self._html, self._replace_unknown, self._aligned = html, replace_unknown, aligned
+        self.naming = not (html or sentences)
         self._split = splitter(self.description.source or "en") if sentences else None
         self._spaced = self.description.target not in NO_SPACES
         self._outputs: deque[Any] = deque()  # of the engine, for the texts that ``windows`` of Pipeline yields

@@ -252,24 +252,24 @@ def report(counts: Counter[str], longest_input: int, longest_output: int) -> Non
     for change in ("cut", "split"):
         if lines := counts[f"lines_{change}"]:
             where = named(counts, f"lines_{change}")
-            print(f"{lines} lines longer than {longest_input} pieces {change} there: {where}", file=sys.stderr)
+            print(f"{lines} lines longer than {longest_input} pieces {change} there{where}", file=sys.stderr)
     if lines := counts["lines_limited"]:
         print(
-            f"{lines} translations cut off at {longest_output} pieces: {named(counts, 'lines_limited')}",
+            f"{lines} translations cut off at {longest_output} pieces{named(counts, 'lines_limited')}",
             file=sys.stderr,
         )
     if lines := counts["lines_looped"]:
         where = named(counts, "lines_looped")
-        print(f"{lines} translations repeated themselves and were ended: {where}", file=sys.stderr)
+        print(f"{lines} translations repeated themselves and were ended{where}", file=sys.stderr)
     if protected := protection.summary(counts):
         print(protected, file=sys.stderr)
 
 
 def named(counts: Counter[str], what: str) -> str:
-    """The numbers of the first lines that were counted as this."""
+    """The numbers of the first lines that were counted as this, if they are known."""
     numbers = sorted(int(name.removeprefix(f"{what}: ")) for name in counts if name.startswith(f"{what}: "))[:NAMED]
     more = ", ..." if counts[what] > len(numbers) else ""
-    return f"line{'s' * (counts[what] > 1)} {', '.join(map(str, numbers))}{more}"
+    return f": line{'s' * (counts[what] > 1)} {', '.join(map(str, numbers))}{more}" if numbers else ""
 
 
 def main() -> None:

@@ -108,6 +108,7 @@ class Translator(Pipeline):
         batching |= {"copying": copying, "longest_output": longest_output(self.description)}
         coder, translate = self.engine.coded(tokenizer)
         super().__init__(coder, translate, batch_tokens, workers, long_lines, **batching)
+        self.naming = protect_missing != "keep"  # it translates lines in pieces
         self._protect = {"protect": [*protect], "protect_missing": protect_missing} if protect else {}
         self._protection = (
             protection(folder, protect, protect_missing, tokenizer.processors, self.counts) if protect else None
