@@ -243,8 +243,10 @@ def measure(args: argparse.Namespace, of_model: Callable[..., list[dict[str, Any
     conditions, rows = pick(Conditions, args), []
     os.sched_setaffinity(0, [conditions.core])
     for model, kind in itertools.product(args.models, args.types):
-        check(model, kind, getattr(args, "over", None))
-        rows += of_model(model, kind, in_process.pieces(model / Native.folder(kind), conditions), conditions)
+        over = getattr(args, "over", None)
+        check(model, kind, over)
+        cut_by = model / (Native.folder(kind) if over else kind)  # CTranslate2 has no int4
+        rows += of_model(model, kind, in_process.pieces(cut_by, conditions), conditions)
     shared = in_process.shared_fields(conditions) | {"peer_settings": cpu.settings()}
     write_json(args.output, [row | shared for row in rows])
 
