@@ -224,7 +224,8 @@ def test_sources_change_by_rule(rule):
     lines = [(f"Two dogs, number {number}, run.", "Zwei Hunde.") for number in range(20)]
     sources, counts = copied(lines, {rule: 0.3})
     assert (sources, counts) == copied(lines, {rule: 0.3})
-    assert counts == {rule: len(sources)} and not {*sources} & {line[0] for line in lines}
+    assert counts[rule] == len(sources) == len(lines) - counts["unchanged"]
+    assert not {*sources} & {line[0] for line in lines}
     if rule == JOINED:
         assert all(TOGETHER[0] <= source.count(".") <= TOGETHER[1] for source in sources)
     elif rule == "fragment":
@@ -237,7 +238,7 @@ def test_sources_change_by_rule(rule):
 def test_one_rule_changes_each_source_and_unchanged_ones_are_left_out():
     lines = [(f"WORD NUMBER {number}.", "Wort.") for number in range(400)]
     sources, counts = copied(lines, {"upper_case": 0.1, "lower_case": 0.3})
-    assert counts == {"lower_case": len(sources)} and 250 < len(sources) < 350
+    assert counts == {"lower_case": len(sources), "unchanged": 400 - len(sources)} and 250 < len(sources) < 350
     assert copied(lines, {"lower_case": 1}, seed=1) == copied(lines, {"lower_case": 1}, seed=2)
     assert copied(lines, {"typos": 1}, seed=1) != copied(lines, {"typos": 1}, seed=2)
 
@@ -254,7 +255,7 @@ def test_the_command_writes_a_copy_and_its_counts(tmp_path):
     subprocess.run([*command, "--corpus", str(corpus), "--output", str(copy)], check=True)
     assert [*records.read(copy)] == [("A DOG RUNS.",)] * 3
     about = read_json(records.info(copy))
-    assert about["lines"] == 3 and about["changed"] == {"upper_case": 3} and about["corpus"] == "corpus"
+    assert about["lines"] == 3 and about["changed"] == {"upper_case": 3} and about["unchanged"] == 0
 
 
 def test_the_page_of_the_corpora_counts_the_changed_lines_by_rule(tmp_path):

@@ -2,8 +2,9 @@
 
 The teacher translates what was changed, so a pair stays true whatever the rule.
 
-Every line is changed by one rule, drawn by the weights; a line that its rule cannot change is left out. A mixture draws
-its epochs from the corpus as it is and from the changed one. Equal corpora, settings and seed give equal bytes.
+Every line is changed by one rule, drawn by the weights; a line that its rule cannot change is left out, and counted. A
+mixture draws its epochs from the corpus as it is and from the changed one. Equal corpora, settings and seed give equal
+bytes.
 """
 
 import argparse
@@ -32,6 +33,7 @@ CHANGES: dict[str, Callable[[Random, str], str]] = {
     "doubled_punctuation": lambda _, text: doubled(text),
 }
 RULES = (*CHANGES, JOINED, FRAGMENT)
+UNCHANGED = "unchanged"  # lines that their rule cannot change
 
 
 def fragment(drawn: Random, text: str, language: str) -> str:
@@ -45,7 +47,10 @@ def fragment(drawn: Random, text: str, language: str) -> str:
 def changed(
     blocks: Iterable[bytes], settings: SourceAugmentation, seed: int, counts: Counter[str]
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the changed sources, and count them by rule. The last lines of a block are joined with its first ones."""
+    """Yield the changed sources, and count them by rule, and those left out as UNCHANGED.
+
+    The last lines of a block are joined with its first ones.
+    """
     rules, weights = [*settings.source], [*settings.source.values()]
     space = "" if settings.language in NO_SPACES else " "
     for number, block in enumerate(blocks):
@@ -61,6 +66,8 @@ def changed(
             if (new := sentence(new)) and new != source:
                 counts[rule] += 1
                 yield (new,)
+            else:
+                counts[UNCHANGED] += 1
 
 
 def main() -> None:
@@ -75,7 +82,8 @@ def main() -> None:
     lines, checksum = records.write(args.output, changed(records.frames(args.corpus), args.settings, args.seed, counts))
     by_rule = {rule: counts[rule] for rule in args.settings.source}
     about = {"name": records.name(args.output), "corpus": records.name(args.corpus), "lines": lines}
-    write_json(records.info(args.output), {**about, "sha256": checksum, "seed": args.seed, "changed": by_rule})
+    about |= {"sha256": checksum, "seed": args.seed, "changed": by_rule, UNCHANGED: counts[UNCHANGED]}
+    write_json(records.info(args.output), about)
 
 
 if __name__ == "__main__":
