@@ -248,7 +248,7 @@ def measure(args: argparse.Namespace, of_model: Callable[..., list[dict[str, Any
         cut_by = model / (Native.folder(kind) if over else kind)  # CTranslate2 has no int4
         rows += of_model(model, kind, in_process.pieces(cut_by, conditions), conditions)
     shared = in_process.shared_fields(conditions) | {"peer_settings": cpu.settings()}
-    write_json(args.output, [row | shared for row in rows])
+    write_json(args.output, [shared | row for row in rows])  # a row has the set that the engine used
 
 
 def main() -> None:

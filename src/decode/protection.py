@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from common.errors import UserError
 from formats.protection import KINDS, SYMBOL, SYMBOLS, Finder
-from formats.sentence import one_line
+from formats.sentence import has_letters, one_line
 from formats.tokenizers import Processors
 
 Missing = Literal["append", "keep"]
@@ -180,7 +180,7 @@ def _joined(parts: Parts) -> str:
 
 
 def _has_letters(part: str | Item) -> bool:
-    return isinstance(part, str) and any(map(str.isalpha, part))
+    return isinstance(part, str) and has_letters(part)
 
 
 def _pieces(parts: Sequence[str | Item]) -> Iterator[str]:
