@@ -10,10 +10,11 @@ import warm
 import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from mirrored_texts import ENGLISH, GERMAN, PAIRS, checksum, corpus, mirrored, records_of, refused
+from mirrored_texts import ENGLISH, GERMAN, PAIRS, checksum, corpus, mirrored, raised, records_of, refused
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from common.files import read_json
+from corpora import fetch
 from corpora.availability import read_unchecked
 from corpora.sources.stored import mirror_folder
 from formats import records
@@ -144,3 +145,20 @@ def test_an_error_of_the_command_is_one_line(tmp_path):
     command = [warm.python(), "-m", "corpora.fetch", "--name", "x"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert "arguments are required: --languages, --spec, --output" in done.stderr
+
+
+@pytest.mark.parametrize("missing", ["file", "licence", "role"])
+def test_an_incomplete_entry_is_an_error_before_anything_is_read(monkeypatch, tmp_path, missing):
+    spec = json.dumps({key: value for key, value in corpus().items() if key != missing})
+    options = ["--languages", "en", "de", "--mirror", str(tmp_path), "--output", str(tmp_path / "o.tsv.zst")]
+    monkeypatch.setattr("sys.argv", ["fetch", "--name", "x", "--spec", spec, *options])
+    advice = "give the whole entry, as python -m study.config FILE --corpus NAME prints it"
+    assert raised(fetch.main) == f"--spec: has no key {missing}; {advice}"
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_an_entry_that_is_no_object(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["fetch", "--spec", "[]"])
+    with pytest.raises(SystemExit):
+        fetch.main()
+    assert "argument --spec: not an object of JSON: []" in capsys.readouterr().err

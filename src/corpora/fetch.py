@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from common.command_line import json_value
 from common.errors import UserError, command
@@ -58,13 +58,27 @@ def _verified(text: Text, lines: Iterator[bytes]) -> Iterator[bytes]:
     text.verify()
 
 
+class _Spec(dict[str, Any]):
+    """The entry of a corpus from the command line."""
+
+    def __missing__(self, key: str) -> Any:
+        advice = "give the whole entry, as python -m study.config FILE --corpus NAME prints it"
+        raise UserError(f"--spec: has no key {key}; {advice}")
+
+
+def _spec(text: str) -> _Spec:
+    if not isinstance(entry := json_value(text), dict):
+        raise argparse.ArgumentTypeError(f"not an object of JSON: {text[:80]}")
+    return _Spec(entry)
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--name", required=True, help="name of the corpus")
     languages = ("SOURCE", "TARGET")
     parser.add_argument("--languages", nargs=2, required=True, metavar=languages, help="of monolingual text too")
     spec = "the corpus's entry as JSON, as python -m study.config FILE --corpus NAME prints it"
-    parser.add_argument("--spec", type=json_value, required=True, help=spec)
+    parser.add_argument("--spec", type=_spec, required=True, help=spec)
     parser.add_argument("--mirror", help=f"folder of copies; the environment variable {MIRROR} goes before it")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder of downloads (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the built-in grammar (default: %(default)s)")
@@ -75,6 +89,7 @@ def _arguments() -> argparse.Namespace:
 def main() -> None:
     arguments = _arguments()
     name, entry, mirror = arguments.name, arguments.spec, mirror_folder(arguments.mirror)
+    role, licence = entry["role"], entry["licence"]  # before anything is read, in case they are missing
     blocks, provenance = fetch(name, entry, arguments.languages, mirror, arguments.cache, arguments.seed)
     shown = progress(blocks, f"fetch {name}", entry["lines"], size=lambda block: block.count(b"\n"))
     lines, checksum = records.write_blocks(arguments.output, shown)
@@ -83,9 +98,9 @@ def main() -> None:
         print(f"{name}: sha256 of the text, not checked; for its configuration: {checksums}", file=sys.stderr)
     description = {
         "name": name,
-        "role": entry["role"],
+        "role": role,
         "origin": provenance.origins,
-        "licence": entry["licence"],
+        "licence": licence,
         "lines": lines,
         "sha256": checksum,
         "text_sha256": provenance.checksums,
