@@ -3,10 +3,11 @@
 import re
 import subprocess
 from collections import Counter
+from random import Random
 
 import pytest
 import warm
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from models import folders, opennmt_model, sentences
 from msgspec.structs import replace
@@ -22,8 +23,10 @@ from formats import records
 from formats.loading import pieces
 from formats.model_folder import describe
 from formats.protection import KINDS, SYMBOL, SYMBOLS
+from formats.sentence import one_line
 from measure import perturb
 from report import robustness as page
+from train import augmentation
 from train.vocabulary import entries, train
 
 TEXT = "Ask <b>Anna</b> (anna@example.org) or see https://example.org/a?b=1, room 12."
@@ -116,6 +119,43 @@ def test_whatever_a_model_does_everything_is_there_once(rows, drawn, missing, sy
     for (_, _, kind, kept), line in zip(rows, found, strict=True):
         assert kind not in KINDS or survive(kept.split(), line)
         assert not re.search(SYMBOL, line)
+
+
+ITEM = st.one_of(
+    st.builds(
+        lambda kind, seed: getattr(augmentation, kind)(Random(seed)),
+        st.sampled_from(sorted({*KINDS} - {"tag"})),
+        st.integers(0, 999),
+    ),
+    st.sampled_from(["<b>", "</b>", "<a href='x y'>", "<br/>", "⟦3⟧", "⟦100⟧", "5", "www.x.org"]),
+)
+BETWEEN = st.one_of(
+    st.sampled_from([" ", " ", "dog", "läuft", "犬が", "(", "⟦"]), st.text("aZé犬1.,-⟧<>/@:_%", max_size=3)
+)
+
+
+@given(
+    st.lists(st.one_of(ITEM, BETWEEN), max_size=25).map("".join),
+    st.sampled_from([None, "append", "keep"]),
+    st.sampled_from([0, 2, 16]),
+)
+def test_what_a_model_copies_is_the_line_again(line, missing, symbols):
+    """Whatever touches what, and also where there are more items than symbols."""
+    assume((symbols or missing) and (symbols != 2 or not re.search(SYMBOL, line)))
+    (found,), _, counts = translated(str.strip, [line], missing=missing, symbols=symbols)
+    assert found == one_line(line)
+    assert not [name for name in counts if not name.startswith("protected")]
+
+
+def test_an_address_in_a_longer_word_is_no_item():
+    """What comes back would be divided from the word."""
+    for text in ("läufta@x.org it", "a@x.org__A__ it", "a@x.orgé it"):
+        assert translated(str, [text])[1] == [text]
+
+
+def test_an_item_that_a_line_has_twice_is_appended_twice():
+    (line,), _, counts = translated(lambda _: "Ja.", ["Rooms 5 and 5."], missing="append", symbols=0)
+    assert line == "Ja. 5 5" and counts["lost_number"] == 2
 
 
 def test_symbols_are_those_of_a_vocabulary(tmp_path):

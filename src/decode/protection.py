@@ -85,7 +85,8 @@ class Protection:
     def hide(self, line: str) -> Hidden:
         if not (matches := self._finder.found(line)) and any(map(str.isalpha, line)):
             return Hidden(line)  # most lines, so this is fast
-        parts, end = Parts(), 0
+        parts: Parts = []
+        end = 0
         for match in matches:
             start, stop = match.span()
             tag, kind = match.lastgroup == "tag", match.lastgroup or ""
@@ -105,6 +106,9 @@ class Protection:
             if source.copy is not None:
                 lines[place] = source.copy
                 self._count(source.items)
+            elif source.parts and not source.text:  # in pieces at once
+                again.append(place)
+                self._count(source.items)
             elif source.parts:
                 lines[place], failed = self._restored(source, output)
                 if failed and self._missing == "keep":
@@ -118,13 +122,20 @@ class Protection:
     def _restored(self, source: Hidden, output: str) -> tuple[str, bool]:
         """A translation with what its symbols stand for, and whether the model did not keep everything once."""
         items = source.items
-        parts, lost, repeated = _without_symbols(output, items[: source.symbols])
+        parts: Parts = [output]
+        lost: list[Item] = []
+        repeated: list[Item] = []
+        if self._symbols:
+            parts, lost, repeated = _without_symbols(output, items[: source.symbols])
         plain = items[source.symbols :]
         if plain:  # these were in the source as they are
-            there = Counter(match[0] for match in self._finder.found(output))
-            wanted = Counter(item.text for item in plain)
-            lost += [item for item in dict.fromkeys(plain) if there[item.text] < wanted[item.text]]
-            repeated += [item for item in dict.fromkeys(plain) if there[item.text] > wanted[item.text]]
+            kept = any(item.text in output for item in plain)
+            there = Counter([match[0] for match in self._finder.found(_joined(parts))] if kept else [])
+            there.subtract(part.text for part in parts if isinstance(part, Item))
+            wanted = Counter([item.text for item in plain])
+            for text, item in {item.text: item for item in plain}.items():
+                lost += [item] * (wanted[text] - there[text])
+                repeated += [item] * (there[text] > wanted[text])
         self._count(items, lost, repeated)
         if self._missing == "append":
             parts += [part for item in lost for part in (" ", item._replace(before=False, after=False))]
@@ -132,7 +143,8 @@ class Protection:
 
     def _count(self, items: Iterable[Item], lost: Iterable[Item] = (), repeated: Iterable[Item] = ()) -> None:
         for name, group in (("protected", items), ("lost", lost), ("repeated", repeated)):
-            self._counts.update(f"{name}_{item.kind}" for item in group)
+            for item in group:
+                self._counts[f"{name}_{item.kind}"] += 1
 
 
 def _with_symbols(parts: Parts, symbols: Sequence[str]) -> str:
@@ -151,7 +163,10 @@ def _with_symbols(parts: Parts, symbols: Sequence[str]) -> str:
 
 def _without_symbols(output: str, items: Sequence[Item]) -> tuple[Parts, list[Item], list[Item]]:
     """A translation in parts, where symbols are items; the items that it lacks, and those that it repeats."""
-    parts, end, seen, repeated = Parts(), 0, Counter[int](), []
+    parts: Parts = []
+    seen: Counter[int] = Counter()
+    repeated: list[Item] = []
+    end = 0
     for match in _SYMBOL.finditer(output):
         number = int(match[0][1:-1]) - 1
         before, end = output[end : match.start()], match.end()
@@ -197,7 +212,7 @@ def _bounds(part: str) -> tuple[str, str, str]:
 
 def _in_pieces(parts: Sequence[str | Item], results: Iterator[str]) -> str:
     """A line whose text is replaced by the results for its ``_pieces``, with what stands around these."""
-    found = Parts()
+    found: Parts = []
     for part in parts:
         if isinstance(part, str) and _has_letters(part):
             before, _, after = _bounds(part)

@@ -23,25 +23,41 @@ _ATTRIBUTE = r" +[\w:@.-]+ *= *(?:\"[^\"\t]*\"|'[^'\t]*'|[^\s\"'<>=]+)"
 PATTERNS = {
     "url": rf"(?<!{_LETTER})(?:(?:https?|ftp)://|www\.){_URL}"
     rf"|(?<!{_LETTER})(?<![@./-])(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+[a-z]{{2,}}/{_URL}",
-    "email": r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
+    "email": rf"(?<!{_LETTER})(?<![.%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?!{_LETTER})",
     "placeholder": r"\$?\{\{? ?[\w.:-]+ ?\}?\}|\[\[[^\s\[\]]+\]\]|(?<!\w)__[A-Za-z](?:_?[A-Za-z0-9])*__(?!\w)"
     rf"|(?<![\w%])%(?:\(\w+\))?(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?[sdifuxXgeEc@](?!{_LETTER})",
     "tag": rf"</[A-Za-z][\w:.-]* *>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})* */?>",
     "emoji": rf"(?:{_EMOJI}{_TONE}(?:\u200d{_EMOJI}{_TONE})*|[0-9#*]\ufe0f?\u20e3)+",
     "number": rf"(?<!{_LETTER})(?<!{_LETTER}[.,:/-])[-+−]?[€$£¥]?\d+(?:[.,:/’'-]\d+)*[%‰°€$£¥]?(?!{_LETTER})",
 }
-# Most lines have none of these characters, and the patterns need not be tried.
-_MAYBE = re.compile(r"[\d@/<{\[%_\u231a-\u2bff\U0001f000-\U0001faff]")
+# What a line must have for any item of a kind. The patterns are slow, and most lines have nothing of it.
+_MARKS = {"url": ("/", "www."), "email": ("@",), "placeholder": ("{", "[[", "__", "%"), "tag": ("<",), "symbol": ("⟦",)}
+_ANY = re.compile(r"[\d@/<{\[%_\u231a-\u2bff\U0001f000-\U0001faff]")
+_ANY_ASCII = re.compile(r"[\d@/<{\[%_]", re.ASCII)  # for ASCII: the same, several times as fast
+_DIGIT = re.compile(r"\d")
 
 
 class Finder:
     """Finds the items of some kinds, and symbols that the text itself has."""
 
     def __init__(self, kinds: Iterable[str] = KINDS):
-        chosen = {*kinds}
-        parts = [f"(?P<{kind}>{pattern})" for kind, pattern in PATTERNS.items() if kind in chosen]
-        self._pattern = re.compile("|".join([*parts, f"(?P<symbol>{SYMBOL})"]))
+        chosen = {*kinds, "symbol"}
+        self._patterns = {kind: pattern for kind, pattern in (PATTERNS | {"symbol": SYMBOL}).items() if kind in chosen}
+        self._of: dict[tuple[str, ...], re.Pattern[str]] = {}  # by kinds that a line may have
 
     def found(self, text: str) -> list[re.Match[str]]:
         """All items, in order; ``lastgroup`` is the kind, or ``symbol``."""
-        return [*self._pattern.finditer(text)] if _MAYBE.search(text) or "www." in text else []
+        ascii_only = text.isascii()
+        if not (_ANY_ASCII if ascii_only else _ANY).search(text) and "www." not in text:
+            return []
+        kinds = tuple(kind for kind in self._patterns if self._possible(kind, text, ascii_only))
+        if kinds not in self._of:
+            self._of[kinds] = re.compile("|".join(f"(?P<{kind}>{self._patterns[kind]})" for kind in kinds))
+        return [*self._of[kinds].finditer(text)] if kinds else []
+
+    def _possible(self, kind: str, text: str, ascii_only: bool) -> bool:
+        if kind == "number":
+            return bool(_DIGIT.search(text))
+        if kind == "emoji":
+            return not ascii_only
+        return any(mark in text for mark in _MARKS[kind])
