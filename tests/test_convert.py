@@ -15,7 +15,7 @@ from models import folders
 
 from common.errors import UserError
 from common.files import read_json
-from export import convert, untrained
+from export import convert, read_opennmt_tf, untrained
 from formats import conversion, ctranslate2_model, opennmt_tf
 
 ROOT = Path(__file__).parents[1]
@@ -119,9 +119,20 @@ DAMAGED = "OpenNMT-tf cannot load this model: a file is damaged, or"
     ids=["weights", "index", "short vocabulary", "long vocabulary", "no checkpoint"],
 )
 def test_a_damaged_checkpoint(run, good, checkpoint, file, change, message):
+    """A vocabulary of another size: OpenNMT-tf 1007."""
     path = checkpoint / file
     path.write_bytes(change(path.read_bytes())) if change else path.unlink()
     kept_in_spite_of(run, good, f"averaged: {message}")
+
+
+@pytest.mark.parametrize("change", ["", "a\nb\nc\n"])
+def test_a_shared_vocabulary_of_another_size(run, vocabulary, tmp_path, change):
+    """CTranslate2 532: before anything is decoded, from the checkpoint or for an engine."""
+    untrained.make(SHARED, vocabulary, 1, folder := tmp_path / "shared")
+    (folder / "vocabulary.txt").write_text(f"<blank>\n<s>\n</s>\n{change}")
+    for read in (lambda: run("float32", model=folder), lambda: read_opennmt_tf.read(folder)):
+        with pytest.raises(UserError, match=f"shared: {DAMAGED} the vocabulary is not that of the checkpoint"):
+            read()
 
 
 def test_a_disk_that_is_full(run, good):

@@ -54,6 +54,26 @@ def test_what_has_no_letter_is_copied(model, beam):
     assert has_letters("µ") and has_letters("三") and has_letters("5 m") and not has_letters("5 ㎡")
 
 
+@pytest.mark.parametrize("kind", ["float32", "int8"])
+def test_a_map_causes_no_unknown_piece(kind):
+    """CTranslate2 643. With bytes: test_byte_fallback."""
+    lines = [*sentences(60), *(f"{word} xyz 北京" for word in sentences(20, seed=3))]
+    for folder in (folders()[kind], native.folders() / kind):
+        with_map, without = (Translator(folder, vocabulary_map=used, end_loops=False) for used in (True, False))
+        pieces = [[*batch] for batch in with_map.cut(lines)]
+        unknown = [sum(output.count("<unk>") for batch in pieces for output in translator.engine.translate(batch))
+                   for translator in (with_map, without)]  # fmt: skip
+        assert unknown[0] <= unknown[1] and sum(map(len, pieces)) == len(lines)
+
+
+def test_8_bits_with_a_map_leave_no_more_lines_empty():
+    """sockeye 838. Rounding moves where a random model ends, so a few of 200 lines may differ."""
+    lines = sentences(200, seed=5)
+    for root in (folders(), {kind: native.folders() / kind for kind in ("float32", "int8")}):
+        found = {kind: [*Translator(root[kind]).translate(lines)] for kind in ("float32", "int8")}
+        assert found["int8"].count("") <= found["float32"].count("") + 10 < len(lines)
+
+
 def test_copying_is_switched_off(model):
     translated = [*Translator(model, copying=False).translate(COPIED)]
     assert translated != COPIED

@@ -48,6 +48,7 @@ def test_the_learning_rate_peaks_after_the_warm_up(decay):
 
 
 def test_an_average_of_more_checkpoints_than_there_are_takes_those_and_says_so(tmp_path, caplog):
+    """OpenNMT-tf 839."""
     (run := tmp_path / "run").mkdir()
     (run / "model_description.py").touch()
     (vocabulary_file := tmp_path / "vocabulary.txt").touch()
