@@ -103,6 +103,21 @@ def test_paragraphs_are_translated_by_sentence_and_keep_their_lines(model, monke
     assert tagged == [f"<p><b>{' '.join(alone)}</b></p>"]
 
 
+def test_a_protected_item_stays_in_one_sentence(model, monkeypatch):
+    monkeypatch.setattr(rich_text, "splitter", lambda language: lambda text: re.findall(r"[^!?]*[!?]+\s*|[^!?]+", text))
+    first, second = (line for line in sentences(9)[:2])
+    line = f"{first} https://x.org/A!B?c=D {first}! {second}"
+    translator = RichTranslator(model, sentences=True, protect=["url"], protect_missing="append")
+    (found,) = translator.translate([line])
+    assert found.count("https://x.org/A!B?c=D") == 1 and translator.counts["protected_url"] == 1
+
+
+def test_markup_and_protection_exclude_each_other(model):
+    for option in ("html", "replace_unknown"):
+        with pytest.raises(UserError, match="--protect: what stands behind symbols cannot be aligned; leave out --htm"):
+            RichTranslator(model, **{option: True}, protect=["url"], protect_missing="append")
+
+
 SPLIT = {
     "en": ["Dr. Smith sees it! ", '"Is it so?" he asked. ', "It costs 3.50 dollars."],
     "de": ["Ein Hund läuft. ", "Das ist z. B. am 3. Mai so. ", "Prof. Müller kommt."],

@@ -5,6 +5,7 @@ says around which words tags go, and which source word stands for an unknown pie
 """
 
 import argparse
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from decode.pipeline import Window
 from decode.sentences import splitter
 from decode.translator import Translator
 from findings.altered_text import NO_SPACES
+from formats.protection import Finder
 from formats.sentence import sentence
 from formats.tokenizers import of_folder
 
@@ -85,6 +87,7 @@ class RichTranslator(Translator):
         self._html, self._replace_unknown, self._aligned = html, replace_unknown, aligned
         self.naming = not (html or sentences)
         self._split = splitter(self.description.source or "en") if sentences else None
+        self._protected = Finder(options["protect"]) if options.get("protect") else None
         self._spaced = self.description.target not in NO_SPACES
         self._outputs: deque[Any] = deque()  # of the engine, for the texts that ``windows`` of Pipeline yields
 
@@ -124,7 +127,8 @@ class RichTranslator(Translator):
     def _divided(self, text: str) -> Iterator[_Sentence]:
         """The sentences of a text that have more than spaces."""
         begin = 0
-        for part in self._split(text) if self._split else [text]:
+        parts: Iterable[str] = self._split(text) if self._split else [text]
+        for part in _whole(parts, self._protected.found(text)) if self._protected else parts:
             core = part.strip()
             if core:
                 lead = len(part) - len(part.lstrip())
@@ -204,6 +208,17 @@ class RichTranslator(Translator):
 
 
 _NOTHING = Alignment([], [], np.zeros((0, 0), np.float32))
+
+
+def _whole(sentences: Iterable[str], items: Iterable[re.Match[str]]) -> Iterator[str]:
+    """The sentences of a text, of which none ends inside of a protected item, such as a URL with a question mark."""
+    inside = {place for item in items for place in range(item.start() + 1, item.end())}
+    waiting, end = "", 0
+    for part in sentences:
+        waiting, end = waiting + part, end + len(part)
+        if end not in inside:
+            yield waiting
+            waiting = ""
 
 
 def _word(text: str, span: markup.Span) -> str:
