@@ -1,7 +1,8 @@
 """Ensembles of the native engine: BLEU of the first two, three and so on of some models, of each alone, and their time.
 
 All translate the test set in turn, in this process, on one core. A ratio divides the CPU time of an ensemble by that of
-the first model, run by run; the table has the medians. p-values are paired bootstraps. The models have one vocabulary.
+the first model, run by run; the table has the medians. p-values are paired bootstraps, against each model and against
+the mean of their BLEU. The models have one vocabulary.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from common.errors import command
 from common.files import write_json, write_text
 from decode.translator import Translator
 from formats import records
-from measure.bootstrap import TestSet
+from measure.bootstrap import TestSet, p_value
 
 SAMPLES = 1000  # of the bootstrap
 
@@ -56,11 +57,20 @@ def measured(
             "bleu": test_set.score(found)[0]["bleu"],
             "bleu_alone": [test_set.score(one)[0]["bleu"] for one in alone[:number]],
             "p_alone": [test_set.difference(found, one)[1] for one in alone[:number]],
+            **over_mean(test_set, found, alone[:number]),
             "seconds": statistics.median(spent),
             "times": statistics.median(own / first for own, first in zip(spent, seconds[0], strict=True)),
         }
         for number, (found, spent) in enumerate(zip(together, seconds, strict=True), 1)
     ]
+
+
+def over_mean(test_set: TestSet, together: Path, alone: list[Path]) -> dict[str, float]:
+    """BLEU above the mean of the models' own, and its p-value: the mean of each resample is that of its scores."""
+    quality, resamples = test_set.score(together)
+    scores, others = zip(*map(test_set.score, alone), strict=True)
+    gain = quality["bleu"] - statistics.fmean(score["bleu"] for score in scores)
+    return {"over_mean": gain, "p_mean": p_value(resamples, sum(others) / len(others), gain)}
 
 
 def main() -> None:
