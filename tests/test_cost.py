@@ -7,19 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from measured import measured
+from reports import run
 
+from common.errors import UserError
+from common.files import read_json
+from common.machine import INSTRUCTION_SETS
 from findings import cost as prices
 from findings.cost import NO_PRICE, cost, machines, usd_per_million_words, usd_per_month, words_per_second
+from formats import measurement
+from report import front, price
 from report.published import CPU, PRICES, SOURCE_TOKENS, priced, published, tokens_per_usd
 
 XEON, HIDDEN = "Intel(R) Xeon(R) Platinum 8488C", "Intel(R) Xeon(R) Processor @ 2.50GHz"
 MACHINE = prices.prices()["m7i.large"]
+UNKNOWN = MACHINE | {"cpus": ["EPYC", "Gold"]}  # no models whose instructions are known
 
 
 def test_core_seconds_and_usd():
     """Twenty seconds on two of four cores, for 10,000 words."""
     price = MACHINE | {"usd_per_hour": 0.36, "cores": 4}
-    record = cost(20.0, 2, 10_000, price, XEON)
+    record = cost(20.0, 2, 10_000, price, XEON, "avx2")
     assert record.core_seconds_per_million_words == pytest.approx(4000)
     assert record.usd_per_million_words == pytest.approx(4000 * 0.36 / 3600 / 4)
     for part in ("AWS m7i.large", "us-east-1", price["date"], price["address"], "0.36 USD an hour for 4 virtual cores"):
@@ -28,7 +35,7 @@ def test_core_seconds_and_usd():
 
 @given(st.floats(0.01, 1e5), st.integers(1, 64), st.integers(1, 10**7))
 def test_a_core_more_costs_a_core_more_and_usd_are_in_proportion(seconds, cores, words):
-    one, many = (cost(seconds, number, words, MACHINE, XEON) for number in (1, cores))
+    one, many = (cost(seconds, number, words, MACHINE, XEON, "amx") for number in (1, cores))
     for name in ("core_seconds_per_million_words", "usd_per_million_words"):
         assert getattr(many, name) == pytest.approx(cores * getattr(one, name))
 
@@ -37,14 +44,56 @@ def test_a_core_more_costs_a_core_more_and_usd_are_in_proportion(seconds, cores,
     ("price", "cpu", "why"),
     [
         (None, XEON, NO_PRICE),
-        (MACHINE, HIDDEN, f"none, as m7i.large has Platinum 8488C, and this CPU is {HIDDEN}"),
-        (MACHINE | {"cpus": ["EPYC", "Gold"]}, XEON, f"none, as m7i.large has EPYC or Gold, and this CPU is {XEON}"),
+        (MACHINE, HIDDEN, f"none, as m7i.large has Platinum 8488C (amx), and this CPU is {HIDDEN} (avx2)"),
+        (MACHINE, "AMD EPYC", "none, as m7i.large has Platinum 8488C (amx), and this CPU is AMD EPYC (avx2)"),
+        (UNKNOWN, XEON, f"none, as m7i.large has EPYC or Gold, and this CPU is {XEON} (avx2)"),
+        (UNKNOWN, HIDDEN, f"none, as m7i.large has EPYC or Gold, and this CPU is {HIDDEN} (avx2)"),
     ],
 )
 def test_no_usd_without_the_price_of_that_kind_of_machine(price, cpu, why):
-    record = cost(20.0, 1, 10_000, price, cpu)
+    record = cost(20.0, 1, 10_000, price, cpu, "avx2")
     assert record.usd_per_million_words is None and record.price == why
     assert record.core_seconds_per_million_words == pytest.approx(2000)
+
+
+@pytest.mark.parametrize("cpu", [HIDDEN, "Intel Xeon Processor (Sapphire Rapids)"])
+def test_where_the_cpu_hides_its_model_the_machine_is_a_persons_word(cpu):
+    record = cost(20.0, 1, 10_000, MACHINE, cpu, "amx")
+    assert record.usd_per_million_words == cost(20.0, 1, 10_000, MACHINE, XEON, "amx").usd_per_million_words
+    assert record.price.startswith(prices.source(MACHINE)) and record.price.endswith(
+        f"; the machine is a person's word: its CPU shows only as {cpu} with amx"
+    )
+
+
+def test_a_model_that_is_shown_is_no_word_of_a_person():
+    for other in ("AMD EPYC 9R45", "Intel(R) Xeon(R) Platinum 8488C", "AMD EPYC-Rome 7R32 Processor"):
+        assert not prices.may_be(prices.prices()["m7a.large"], other, "avx512-vnni")
+
+
+def test_kept_measurements_get_the_usd_of_a_named_machine_and_nothing_else_changes(tmp_path):
+    seen = {"cpu": "AMD EPYC", "isa": "avx512-vnni", "price": NO_PRICE, "core_seconds_per_million_words": 72.0}
+    records = [measured(**seen, bleu=30.0), measured(**seen, beam_size=4, bleu=31.0)]
+    paths = [*map(tmp_path.joinpath, "ab")]
+    measurement.write(paths[0], records)
+    command = ["report.price", "--measurements", paths[0], "--output", paths[1], "--machine"]
+    assert run(*command, "m7a.large").returncode == 0
+    before, after = map(read_json, paths)
+    for one, other in zip(before, after, strict=True):
+        assert {name for name in one if one[name] != other[name]} == {"price", "usd_per_million_words"}
+        assert other["usd_per_million_words"] == pytest.approx(72 / 3600 * 0.11592 / 2)
+        assert "0.11592 USD an hour" in other["price"] and "a person's word" in other["price"]
+    picture = front.draw_overview(measurement.read(paths[1]), axis="usd")
+    (axes,) = picture.axes
+    assert axes.get_xlabel() == "source words per USD, logarithmic"
+    assert "a person's word" in " ".join(picture.get_supxlabel().split())
+    assert [line.get_xdata()[0] for line in axes.lines[:1]] == pytest.approx([1e6 / after[0]["usd_per_million_words"]])
+    done = run(*command, "m7i.large")
+    assert done.returncode == 1 and "deep on t: no price: none, as m7i.large has Platinum 8488C (amx)" in done.stderr
+    with pytest.raises(UserError, match=r"deep has no USD .*; report.price adds them"):
+        front.draw_overview(records, axis="usd")
+    with pytest.raises(UserError, match="'watts' is none of speed, usd"):
+        front.draw_overview(records, axis="watts")
+    assert price.priced(measured(), MACHINE) == measured()  # without core-seconds
 
 
 def test_machines_of_every_family_have_a_dated_price_with_its_source():
@@ -54,6 +103,8 @@ def test_machines_of_every_family_have_a_dated_price_with_its_source():
     for name, entry in entries.items():
         assert (entry["instance"], entry["region"]) == (name, "us-east-1") and entry["date"] < "2027"
         assert entry["address"].startswith("https://") and entry["cpus"] and entry["usd_per_hour"] > 0
+        assert prices.MODELS.keys() >= {*entry["cpus"]}
+    assert {isa for _, isa in prices.MODELS.values()} <= INSTRUCTION_SETS.keys()
     assert prices.fits(entries["m8a.large"], "AMD EPYC 9R45") and not prices.fits(entries["m8a.large"], "AMD EPYC 9R14")
 
 

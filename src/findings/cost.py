@@ -9,6 +9,7 @@ different CPUs are not comparable. Functions for planning take any price and ass
 
 import json
 import math
+import re
 from argparse import ArgumentTypeError
 from functools import cache
 from pathlib import Path
@@ -33,6 +34,16 @@ class Price(TypedDict):
     cpus: list[str]
 
 
+MODELS = {  # of prices.yaml: what a virtual machine that hides the model still shows, family and best instruction set
+    "Platinum 8124M": ("Xeon", "avx512"),
+    "Platinum 8175M": ("Xeon", "avx512"),
+    "Platinum 8275CL": ("Xeon", "avx512-vnni"),
+    "Platinum 8375C": ("Xeon", "avx512-vnni"),
+    "Platinum 8488C": ("Xeon", "amx"),
+    "EPYC 7R13": ("EPYC", "avx2"),
+    "EPYC 9R14": ("EPYC", "avx512-vnni"),
+    "EPYC 9R45": ("EPYC", "avx512-vnni"),
+}
 SECONDS_PER_HOUR = 3600
 DAYS_PER_MONTH = 365 / 12
 NO_PRICE = "none, as the study names no machine whose price is listed"
@@ -60,6 +71,17 @@ def fits(price: Price, cpu: str) -> bool:
     return any(part in cpu for part in price["cpus"])
 
 
+def hides(cpu: str) -> bool:
+    """Whether the name of a CPU has no model, as in many virtual machines: ``AMD EPYC``, ``Xeon(R) CPU @ 2.00GHz``."""
+    return not re.search(r"\d", cpu.partition("@")[0])
+
+
+def may_be(price: Price, cpu: str, isa: str) -> bool:
+    """Whether a CPU that hides its model has the family and the instructions of the priced machine."""
+    kinds = (MODELS.get(model) for model in price["cpus"])
+    return hides(cpu) and any(kind and kind[0] in cpu and kind[1] == isa for kind in kinds)
+
+
 def source(price: Price) -> str:
     """The price in USD and where to look it up."""
     where = f"{price['instance']}, {price['region']}, {price['date']}, {price['address']}"
@@ -74,15 +96,23 @@ class Cost(NamedTuple):
     price: str
 
 
-def cost(seconds: float, cores: int, words: int, price: Price | None, cpu: str) -> Cost:
-    """price: of the study's machine; not used if that has another CPU."""
+def cost(seconds: float, cores: int, words: int, price: Price | None, cpu: str, isa: str) -> Cost:
+    """price: of the study's machine; not used if that has another CPU. isa: the best of this one's instruction sets."""
     core_seconds = seconds * cores * 1e6 / words
-    usd, about = None, NO_PRICE
-    if price and fits(price, cpu):
-        usd, about = usd_per_million_words(core_seconds, price), source(price)
-    elif price:
-        about = f"none, as {price['instance']} has {' or '.join(price['cpus'])}, and this CPU is {cpu}"
-    return Cost(core_seconds, usd, about)
+    return Cost(core_seconds, *usd(core_seconds, price, cpu, isa))
+
+
+def usd(core_seconds: float, price: Price | None, cpu: str, isa: str) -> tuple[float | None, str]:
+    """USD per million words, and the source of the price or the reason why there are none."""
+    if not price:
+        return None, NO_PRICE
+    if fits(price, cpu):
+        return usd_per_million_words(core_seconds, price), source(price)
+    if may_be(price, cpu, isa):
+        said = f"the machine is a person's word: its CPU shows only as {cpu} with {isa}"
+        return usd_per_million_words(core_seconds, price), f"{source(price)}; {said}"
+    models = " or ".join(f"{model} ({MODELS[model][1]})" if model in MODELS else model for model in price["cpus"])
+    return None, f"none, as {price['instance']} has {models}, and this CPU is {cpu} ({isa})"
 
 
 def usd_per_million_words(core_seconds: float, price: Price) -> float:

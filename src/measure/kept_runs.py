@@ -139,7 +139,7 @@ def record(
     moses = source_tokens.moses(path, configuration.sentences, description.source or "en")
     timed, words = timing(runs, test_set, moses), one.test_sets[test_set].source_words
     seconds = statistics.median(run.test_sets[test_set].text_seconds for run in runs)
-    spent = cost(seconds, len(cores), words, shared.price, here["cpu"])
+    spent = cost(seconds, len(cores), words, shared.price, here["cpu"], here["isa"])
     result = Measurement(
         study=shared.study or about.get("study"),
         system=System(name=about["system"], **{name: about.get(name) for name in OF_SYSTEM}),

@@ -23,6 +23,7 @@ from report.registry import SUBJECTS
 OPTIONS = {
     "systems": "names, separated by commas (front_overview)",
     "test_set": "(default: the first one)",
+    "axis": "speed or usd (front_overview; default: speed)",
     "remark": "a last sentence below the picture",
 }
 TABLES = {".md": str, ".tex": latex.tables}  # what writes the Markdown of a table

@@ -31,9 +31,12 @@ COLUMN_HEIGHT = 3.2  # inches, without the legend
 COLUMN_LEGEND_COLUMNS, LEGEND_ROW = 2, 0.14  # inches
 NAME_CHARACTERS = 48  # characters of a name that fit into the column
 
+AXES = {"speed": "source words per second", "usd": "source words per USD"}  # of draw_overview
+
 SIZE = (7.2, 4.8)  # inches
 LARGE = {"font.size": 13, "axes.labelsize": 13}
 MOST = 8  # systems, if none are named
+NOTE_CHARACTERS = 110  # of a line below the picture
 GAP = 0.062  # between two names, as a share of the height of the axes
 
 
@@ -246,18 +249,30 @@ def named(number: str, record: Measurement, color: str, marker: str) -> Line2D:
     return Line2D([], [], linestyle="", marker=marker, color=color, markerfacecolor=fill, label=label)
 
 
+def words_per_usd(record: Measurement) -> float:
+    """Raises UserError for a record without a price."""
+    if not record.usd_per_million_words:
+        raise UserError(f"{record.system.name} has no USD ({record.conditions.price}); report.price adds them")
+    return 1e6 / record.usd_per_million_words
+
+
 @figure.styled
-def draw_overview(measurements: list[Measurement], systems: str = "", test_set: str | None = None) -> Figure:
+def draw_overview(
+    measurements: list[Measurement], systems: str = "", test_set: str | None = None, axis: str = "speed"
+) -> Figure:
     """The picture of one test set, the first one by default.
 
-    systems: their names, separated by commas; by default the first MOST. Raises UserError for an unknown one.
+    systems: their names, separated by commas; by default the first MOST. axis: of AXES. Raises UserError for an unknown
+    one.
     """
+    if axis not in AXES:
+        raise UserError(f"--axis: {axis!r} is none of {', '.join(AXES)}")
     records = comparison.of_test_set(measurements, test_set or comparison.test_sets(measurements)[0])
     names = systems.split(",") if systems else list(comparison.systems(records))[:MOST]
     if unknown := set(names) - {record.system.name for record in records}:
         raise UserError(f"{min(unknown)} was not measured; there are {', '.join(comparison.systems(records))}")
     shown = scored([record for record in records if record.system.name in names])
-    plot = Plot(shown, attrgetter("words_per_second"), "source words per second")
+    plot = Plot(shown, words_per_usd if axis == "usd" else attrgetter("words_per_second"), AXES[axis])
     with figure.matplotlib.rc_context(LARGE):
         picture = Figure(figsize=SIZE, layout="constrained")
         axes = picture.add_subplot()
@@ -272,7 +287,11 @@ def draw_overview(measurements: list[Measurement], systems: str = "", test_set: 
         cores = "One core" if len(shown[0].decoding.cores) == 1 else f"{len(shown[0].decoding.cores)} cores"
         axes.set_title("Filled: greedy search; hollow: beam search. The line is the front.", fontsize=11)
         axes.set_ylabel(f"BLEU, {shown[0].test_set}")
-        picture.supxlabel(f"{cores} of {captions.cpu(shown[0])}", **figure.FOOTNOTE | {"fontsize": 9})
+        note = f"{cores} of {captions.cpu(shown[0])}"
+        if axis == "usd":
+            price = f"{note}. Price: {shown[0].conditions.price}"
+            note = textwrap.fill(price, NOTE_CHARACTERS)
+        picture.supxlabel(note, **figure.FOOTNOTE | {"fontsize": 9})
     return picture
 
 

@@ -41,7 +41,9 @@ SUBJECTS = {
     "table": Subject("report.measurements", (MEASUREMENTS,), "Tables"),
     "front_speed": Subject("report.front", (MEASUREMENTS,), "Fronts", ("test_set", "remark")),
     "front_column": Subject("report.front", (MEASUREMENTS,), "Fronts", ("test_set",), suffix="_column"),
-    "front_overview": Subject("report.front", (MEASUREMENTS,), "Fronts", ("systems", "test_set"), suffix="_overview"),
+    "front_overview": Subject(
+        "report.front", (MEASUREMENTS,), "Fronts", ("systems", "test_set", "axis"), suffix="_overview"
+    ),
     "published": Subject("report.published", (MEASUREMENTS,), "Fronts", ("test_set",)),
     "training": Subject("report.training", (LEARNING,), "Training"),
     "learning": Subject("report.training", (LEARNING,), "Training"),
