@@ -537,15 +537,18 @@ def test_every_rung_computes_less_in_one_way_more(two_cores, layered):
 
 
 def test_identities(two_cores, made_up, layered, tmp_path):
-    run(identities, tmp_path, "--models", *layered)
-    assert len(made_up) == 2 * (8 + 5)
+    run(identities, tmp_path, "--baseline", folders()["opennmt-tf"], "--models", *layered)
+    assert len(made_up) == 2 * (8 + 5 + 1)
     found = identities_report.read(tmp_path / "scored.json")
     ladder = identities_report.ladder(found)
     last = tmp_path / ladder[-1].record.decoding.output
     last.write_text(last.read_text().replace(SOURCES[0], "other", 1))
     found = identities_report.read(tmp_path / "scored.json")
-    assert [rung.same for rung in found] == [*[1.0] * 7, pytest.approx(5 / 6), *[1.0] * 5]
+    assert [rung.same for rung in found] == [*[1.0] * 7, pytest.approx(5 / 6), *[1.0] * 6]
     rows = rows_of(identities_report.table(found))
+    assert "0.06 (0.05 to 0.10)" in rows["OpenNMT-tf"] and "OpenNMT-tf decodes the same" in identities_report.table(
+        found
+    )
     assert "1.00 (1.00 to 1.00)" in rows["16 bits"] and "83.3%" in rows["batches of sentences"]
     assert "×" not in rows["float32 with polynomials"] and "1.00 (1.00 to 1.00)" in rows["all of them"]
     (axes,) = identities_report.draw(found).axes

@@ -6,7 +6,8 @@ the paper); products of equal states of the beam once; beyond the paper 8 bits, 
 each sentence is decoded by itself, with a beam, on one core, as in the paper. All rungs use the vocabulary map if the
 folders have one. Except for the types, translations may differ by rounding only.
 
-Each way is also measured alone, over float32 with polynomials: a fast baseline, as the paper's probably was.
+Each way is also measured alone, over float32 with polynomials: a fast baseline, as the paper's probably was. So is
+OpenNMT-tf, sentence by sentence with the same beam, if its folder is given.
 """
 
 import argparse
@@ -67,6 +68,12 @@ def alone(models: dict[str, Path], plain: Configuration) -> dict[str, Configurat
     return {f"{ALONE}{name}": way for name, way in ways.items()}
 
 
+def toolkit(folder: Path, plain: Configuration) -> dict[str, Configuration]:
+    """OpenNMT-tf, which has none of the switches and no map, searching as ``plain``."""
+    same = replace(plain, model=folder, baseline=True, vocabulary_map=False, without=frozenset())
+    return {f"{ALONE}OpenNMT-tf": same}
+
+
 def by_type(folders: list[Path]) -> dict[str, Path]:
     """Raises UserError for a missing type, and for models without fully connected layers."""
     described = {folder: engines.describe_for(folder, Native) for folder in folders}
@@ -82,12 +89,14 @@ def by_type(folders: list[Path]) -> dict[str, Path]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=there, nargs=3, required=True, help="native float32, int16 and int8 folders")
+    parser.add_argument("--baseline", type=there, help="folder of the same weights for OpenNMT-tf")
     protocol.speed_options(parser)
     args = parser.parse_args()
 
     models = by_type(args.models)
     named = rungs(models, **protocol.text(models["int8"], args.sentences))
-    named |= alone(models, next(iter(named.values())))
+    plain = next(iter(named.values()))
+    named |= alone(models, plain) | (toolkit(args.baseline, plain) if args.baseline else {})
     measurement.write(args.output, protocol.rungs(named, args))
 
 

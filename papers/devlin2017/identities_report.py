@@ -17,9 +17,9 @@ those of the first row. Devlin 2017 prints 4.4 times the speed of the baseline f
 "equal states once", where sigmoid and tanh are looked up, and over 99.9 % of translations that are the baseline's.
 {conditions}
 """
-ALONE, TOGETHER = "alone: ", "equal states once"  # names of papers.devlin2017.identities
+ALONE, TOGETHER, TOOLKIT = "alone: ", "equal states once", "OpenNMT-tf"  # names in papers.devlin2017.identities
 ALONE_NOTE = """
-Each of the paper's ways by itself over float32 with polynomials, which is as fast as a library's, and all together.
+Each of the paper's ways by itself over float32 with polynomials, which is as fast as a library's, and all together{}.
 """
 COLOR = "#d55e00"
 PAPER = claims.value(claims.DEVLIN, "text", 1, "times faster than the baseline decoder")
@@ -59,7 +59,8 @@ def alone_table(rungs: list[Rung]) -> str:
         }
         for name, record in zip(names, records, strict=True)
     ]
-    return f"\n{markup.table(rows)}\n{ALONE_NOTE}"
+    toolkit = "; OpenNMT-tf decodes the same weights with the same beam, without a map" * (TOOLKIT in names)
+    return f"\n{markup.table(rows)}\n{ALONE_NOTE.format(toolkit)}"
 
 
 def ladder_table(rungs: list[Rung]) -> str:

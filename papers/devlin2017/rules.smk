@@ -4,6 +4,7 @@
 # Section 4: each way to compute less in a recurrent model with fully connected layers.
 use rule switches as identities with:
     input:
+        baseline=study.paths.model("{system}", "opennmt-tf"),
         models=lambda w: [study.paths.model(w.system, f"native-{type}") for type in ("float32", "int16", "int8")],
         test_set=study.paths.clean(study.corpora.timed),
     output:
@@ -14,5 +15,5 @@ use rule switches as identities with:
         f"{study.folder}/benchmarks/identities_{{system}}.tsv"
     params:
         program="papers.devlin2017.identities",
-        models=lambda w, input: f"--models {input.models}",
+        models=lambda w, input: f"--baseline {input.baseline} --models {input.models}",
         options=speed_options,
