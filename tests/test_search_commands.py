@@ -4,12 +4,14 @@ import importlib
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import sacrebleu
+from descriptions import redescribe
 from measured import replaced
 from models import folders
 from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test_set)
@@ -103,6 +105,16 @@ def test_grid(test_set, tmp_path):
     lost = text.split("## Loss of BLEU")[1].split("##")[0]
     assert f" {best - found[0].scores.bleu:z.2f} |" in lost and "beam 4" not in lost
     assert footnote("grid", found).startswith("tiny (1:1 d16 ff32 h2); first, 12 sentences; a single run, ")
+
+
+def test_the_grid_of_an_untrained_model_has_no_bleu(test_set, tmp_path):
+    folder = shutil.copytree(folders()["int8"], tmp_path / "int8")
+    redescribe(folder, role="untrained")
+    found = grid(test_set, tmp_path, folder, "--sentences", 6)
+    assert {record.decoding.sentences for record in found} == {6} and found[0].scores.bleu is None
+    text = page("grid", tmp_path, tmp_path / "grid.json")
+    assert "there is no BLEU" in text and "## BLEU" not in text and "## CPU seconds" in text
+    assert len(beam_batch_report.draw(found).axes) == 1
 
 
 def test_components_of_both_engines(test_set, tmp_path):

@@ -4,13 +4,15 @@ As in the paper, batches are counted in sentences, which are sorted by length in
 the vocabulary map if the model has one: in CTranslate2 of a whole batch, which is the paper's reason why larger batches
 translate a little better, in the native engine of each sentence.
 
-The same weights are also decoded in float32 without a map, greedily and with beam 4: the reference for lost BLEU.
+The same weights are also decoded in float32 without a map, greedily and with beam 4: the reference for lost BLEU. An
+untrained model has no BLEU, only CPU time.
 """
 
 import argparse
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from common import machine
 from common.command_line import pick, positive, there
@@ -18,7 +20,7 @@ from common.errors import command
 from decode import engines
 from findings.comparison import BEAM
 from formats import measurement
-from formats.measurement import Measurement, Scores
+from formats.measurement import UNTRAINED, Measurement, Scores
 from measure import protocol
 from measure.bootstrap import TestSet
 from measure.configuration import Conditions, Configuration
@@ -28,11 +30,11 @@ BATCHES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # up to 5 in the paper
 SAMPLES = 1  # of the bootstrap; no p-values are needed
 
 
-def grid(model: Path, beams: list[int], batches: list[int], core: int) -> list[Configuration]:
-    """A configuration for each beam and each number of sentences in a batch."""
-    mapped = engines.describe(model).vocabulary_map
+def grid(model: Path, beams: list[int], batches: list[int], core: int, **common: Any) -> list[Configuration]:
+    """A configuration for each beam and each number of sentences in a batch. common: fields of all."""
+    common |= {"vocabulary_map": engines.describe(model).vocabulary_map, "cores": (core,)}
     return [
-        Configuration(model, beam_size=beam, vocabulary_map=mapped, cores=(core,), batch_sentences=sentences)
+        Configuration(model, beam_size=beam, batch_sentences=sentences, **common)
         for beam, sentences in itertools.product(beams, batches)
     ]
 
@@ -45,10 +47,11 @@ def main() -> None:
     parser.add_argument("--batch-sentences", type=positive, nargs="+", default=BATCHES)
     parser.add_argument("--core", type=int, default=machine.cores()[0])
     parser.add_argument("--target-language", required=True, help="sacreBLEU chooses its tokenizer by it")
-    protocol.options(parser)
+    protocol.speed_options(parser)
     args = parser.parse_args()
 
-    todo = grid(args.model, args.beam_sizes, args.batch_sentences, args.core)
+    text = protocol.text(args.model, args.sentences)
+    todo = grid(args.model, args.beam_sizes, args.batch_sentences, args.core, **text)
     searches = (1, BEAM) if args.exact else ()
     todo += [Configuration(args.exact, beam, cores=(args.core,), label=f"beam-{beam}") for beam in searches]
     records = protocol.measured(todo, pick(Conditions, args))
@@ -58,7 +61,8 @@ def main() -> None:
         quality, _ = test_sets[record.test_set].score(args.output.parent / record.decoding.output)
         return replace(record, scores=Scores(**quality))
 
-    measurement.write(args.output, map(scored, records))
+    untrained = engines.describe(args.model).role == UNTRAINED
+    measurement.write(args.output, records if untrained else map(scored, records))
 
 
 if __name__ == "__main__":

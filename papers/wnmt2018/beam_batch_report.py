@@ -17,14 +17,21 @@ NOTE = """{first.system.name} ({first.system.shape}) with {first.decoding.comput
 {first.decoding.engine_version}, {map}, on one core of {cpu}: {first.test_set}, {first.decoding.sentences} sentences, \
 {repeats}. CPU seconds are those of \
 the whole process after loading, tokenization and detokenization included; batches are of so many sentences, sorted \
-by length in windows of eight. BLEU: `{first.scores.bleu_signature}`.
+by length in windows of eight. {bleu}
 
 WNMT 2018 (Figure 3) found BLEU to rise with the beam up to 3 and, through the candidates of the map, a little with \
 the batch; CPU time to fall with the batch for beam 1, and to rise for wider beams."""
 OWN_MAP = " Here each sentence has candidates of its own, so that BLEU does not depend on the batch."
 MEASURES = {"bleu": ("BLEU", 2, "viridis"), "cpu_seconds": ("CPU seconds", 2, "viridis_r")}  # digits, colours
 
+SPEED_ONLY = "Untrained weights are for speed only, there is no BLEU."
+
 Grid = dict[tuple[int, int], Measurement]  # by batch, in sentences, and beam
+
+
+def measures(records: list[Measurement]) -> dict[str, tuple[str, int, str]]:
+    """Those that the records have."""
+    return {name: about for name, about in MEASURES.items() if records[0].value(name) is not None}
 
 
 def places(records: list[Measurement]) -> Grid:
@@ -55,11 +62,12 @@ def table(records: list[Measurement]) -> str:
     timed = of_test_set(records, first.test_set)
     searches = best_searches(timed)
     runs = repeats(record.timing.runs for record in records)
+    bleu = f"BLEU: `{signature}`." if (signature := first.scores.bleu_signature) else SPEED_ONLY
     parts = [
-        NOTE.format(first=first, engine=engine_label(first), cpu=cpu(first), repeats=runs, map=mapped) + own,
+        NOTE.format(first=first, engine=engine_label(first), cpu=cpu(first), repeats=runs, map=mapped, bleu=bleu) + own,
         f"Loss: BLEU below the best search of the same weights in float32 without a map, {searches}." * bool(searches),
     ]
-    for name, (title, _, _) in MEASURES.items():
+    for name, (title, _, _) in measures(records).items():
         parts += section(title, grid, lambda record, name=name: cell(record, name))
     if searches:
         parts += section("Loss of BLEU", grid, lambda record: f"{loss(timed, record):z.2f}")
@@ -76,9 +84,10 @@ def section(title: str, grid: Grid, text: Callable[[Measurement], str]) -> list[
 
 @figure.styled
 def draw(records: list[Measurement]) -> Figure:
-    """Two heat maps, batches upwards and beams to the right."""
-    picture = Figure(figsize=(9.6, 4.2), layout="constrained")
-    for axes, measure in zip(picture.subplots(1, 2), MEASURES, strict=True):
+    """A heat map of each measure, batches upwards and beams to the right."""
+    shown = measures(records)
+    picture = Figure(figsize=(4.8 * len(shown), 4.2), layout="constrained")
+    for axes, measure in zip(picture.subplots(1, len(shown), squeeze=False).flat, shown, strict=True):
         heat(axes, places(records), measure)
     first = records[0]
     conditions = table_parts.Conditions(
