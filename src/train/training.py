@@ -14,7 +14,7 @@ from common.errors import UserError
 from common.files import read_json, write_text
 from formats import learning, records
 from formats.shape import Custom, shape
-from train import guided_alignment, optimizer, settings
+from train import guided_alignment, optimizer, other_vocabulary, settings
 from train.dataset import MergedTail, dataset
 from train.moving_average import MovingAverage
 from train.optimizer import Parameters, opennmt_parameters
@@ -272,9 +272,15 @@ def described_model(run: Path, built: Any, dropout: float) -> Any:
 
 
 def start_from(model: Any, averaged: Path) -> None:
-    """Load the weights of a finished training into a model. Raises UserError if they do not fit it."""
+    """Load the weights of a finished training into a model. Raises UserError if they do not fit it.
+
+    Of another vocabulary, pieces that both have keep their weights.
+    """
     import tensorflow as tf
 
+    if other_vocabulary.differs(model, averaged):
+        other_vocabulary.transfer(model, averaged)
+        return
     try:
         checkpoint = tf.train.Checkpoint(model=model)
         checkpoint.restore(tf.train.latest_checkpoint(str(averaged))).assert_existing_objects_matched()
