@@ -13,7 +13,6 @@ Attention and search are not in the limit.
 """
 
 import argparse
-import functools
 import importlib
 import itertools
 import os
@@ -165,7 +164,13 @@ def decoded(engine: engines.Engine, cuts: list[Batch]) -> list[Batch]:
 
 
 def compared(
-    model: Path, kind: str, beam: int, sentences: Batch, asked: Iterable[str], conditions: Conditions
+    model: Path,
+    kind: str,
+    beam: int,
+    sentences: Batch,
+    asked: Iterable[str],
+    conditions: Conditions,
+    sizes: Sequence[str] = tuple(SIZES),
 ) -> list[dict[str, Any]]:
     """The records of one model in one type: one for each peer and batch size."""
     folders = {"native": model / Native.folder(kind), **peers(model, kind, asked)}
@@ -182,7 +187,7 @@ def compared(
         if name in asked:
             loaded[name] = of_graphs(name, model, kind, entries.candidates if entries else None)
     found, best, read = [], peak(kind), levels()
-    for size in SIZES:
+    for size in sizes:
         cuts = cut(sentences, size)
         outputs: dict[str, list[Batch]] = {}
         calls = {name: kept(outputs, name, decoded, engine, cuts) for name, engine in loaded.items()}
@@ -204,7 +209,13 @@ def compared(
 
 
 def types_compared(
-    model: Path, kind: str, over: str, beam: int, sentences: Batch, conditions: Conditions
+    model: Path,
+    kind: str,
+    over: str,
+    beam: int,
+    sentences: Batch,
+    conditions: Conditions,
+    sizes: Sequence[str] = tuple(SIZES),
 ) -> list[dict[str, Any]]:
     """The records of the native engine in one type over the same engine in another, for each batch size."""
     folders = {"native": model / Native.folder(kind), over: model / Native.folder(over)}
@@ -212,7 +223,7 @@ def types_compared(
     search = Search(beam_size=beam, vocabulary_map=mapped)
     loaded = {name: engines.load(folder, search) for name, folder in folders.items()}
     found = []
-    for size in SIZES:
+    for size in sizes:
         outputs: dict[str, list[Batch]] = {}
         cuts = cut(sentences, size)
         calls = {name: kept(outputs, name, decoded, engine, cuts) for name, engine in loaded.items()}
@@ -254,16 +265,19 @@ def measure(args: argparse.Namespace, of_model: Callable[..., list[dict[str, Any
 def main() -> None:
     parser = options(__doc__, ("float32", "int16", "int8"))
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[1])
+    parser.add_argument("--sizes", nargs="+", default=[*SIZES], choices=SIZES, help="of batches: sentences, or tokens")
     parser.add_argument("--peers", nargs="*", default=[], choices=OTHERS + GRAPHS, help="besides CTranslate2")
     parser.add_argument("--over", choices=native_model.TYPES, help="this type of the native engine is the only peer")
     args = parser.parse_args()
 
     def of_model(model: Path, kind: str, sentences: Batch, conditions: Conditions) -> list[dict[str, Any]]:
-        if args.over:
-            of_beam = functools.partial(types_compared, model, kind, args.over)
-            return [row for beam in args.beam_sizes for row in of_beam(beam, sentences, conditions)]
-        asked = [PEER, *args.peers]
-        return [row for beam in args.beam_sizes for row in compared(model, kind, beam, sentences, asked, conditions)]
+        found: list[dict[str, Any]] = []
+        for beam in args.beam_sizes:
+            if args.over:
+                found += types_compared(model, kind, args.over, beam, sentences, conditions, args.sizes)
+            else:
+                found += compared(model, kind, beam, sentences, [PEER, *args.peers], conditions, args.sizes)
+        return found
 
     measure(args, of_model)
 

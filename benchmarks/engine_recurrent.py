@@ -1,19 +1,20 @@
-"""The native engine against Marian, for decoders that CTranslate2 does not have.
+"""The native engine against Marian and onnxruntime, for decoders that CTranslate2 does not have.
 
 Untrained models of the papers' sizes decode random sentences in int8, greedily, on one core, in turn in this process.
 All generate the same number of pieces for every sentence, from the same 1,000 candidates. A ratio divides tokens per
 CPU second, run by run.
 
-The recurrent model is OpenNMT-tf's. Marian has no such model: its nearest LSTM has all 1,024 units in each direction of
-the encoder, and a conditional decoder. In int8 that LSTM translates as in float32 (61 of 64 sentences of a small one);
-Marian's GRU does not. The other models are Marian's, and both engines decode the same weights; without Marian they are
-OpenNMT-tf's. Marian's layer after a mean is as wide as its other feed-forward layers, OpenNMT-tf's as the embeddings.
+The recurrent model is OpenNMT-tf's; onnxruntime decodes the same weights (onnx_recurrent.py). Marian has no such model:
+its nearest LSTM has all 1,024 units in each direction of the encoder, and a conditional decoder. In int8 that LSTM
+translates as in float32 (61 of 64 sentences of a small one); Marian's GRU does not. The other models are Marian's, and
+both engines decode the same weights; without Marian they are OpenNMT-tf's. Marian's layer after a mean is as wide as
+its other feed-forward layers, OpenNMT-tf's as the embeddings.
 """
 
 import argparse
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +39,17 @@ from measure import in_process, protocol
 from measure.timing_loop import Repeats, Usage
 from train.marian import structure
 
-# The goal of the native engine: times faster than Marian in batches of 32 sentences.
-GOALS = {
-    "wnmt2018-rnn-small": 10, "marian-base-aan": 2.5, "bergamot-ssru-tiny": 2.5, "bergamot-ssru-base-memory": 2.5,
+# The goals of the native engine without AMX: times faster than each peer, by sentences in a batch.
+MARIANS = {"marian": {1: 5, 8: 3, 32: 2.8}}
+GOALS: dict[str, dict[str, dict[int, float]]] = {
+    "wnmt2018-rnn-small": {"onnxruntime": {32: 1.5}, "marian": {32: 10}}, "marian-base-aan": MARIANS,
+    "bergamot-ssru-tiny": MARIANS, "bergamot-ssru-base-memory": MARIANS,
 }  # fmt: skip
-GOAL_BATCH = 32
+PEERS = ("marian", "onnxruntime")
 KIND = "int8"
 ENTRIES = 32_000  # of the vocabulary, with <unk>
 CANDIDATES = 1000
-SIZES = {1: 64, 32: 256}  # sentences of a batch, and of a run
+SIZES = {1: 64, 8: 128, 32: 256}  # sentences of a batch, and of a run
 # Marian's options for wnmt2018-rnn-small; it needs tied embeddings for int8
 LSTM = [
     "--type", "s2s", "--dim-emb", 512, "--dim-rnn", 1024, "--tied-embeddings", "--enc-type", "bidirectional",
@@ -80,6 +83,19 @@ def native(model: FloatModel, pieces: int, folder: Path, kind: str = KIND) -> Wa
     write_text(candidates := folder / "vmap.txt", "\t" + " ".join(words()) + "\n")
     forced = ForcedLength(folder, converted(candidates, folder, folder / Native.map_file))
     return lambda batch: forced.decode(batch, pieces, beam_size=1)
+
+
+def onnxruntime_way(checkpoint: Path, pieces: int, folder: Path) -> Way:
+    """Decode a recurrent model of OpenNMT-tf with onnxruntime. Raises UserError if it is not installed."""
+    try:
+        import onnx_recurrent
+    except ImportError as error:
+        raise UserError(f"--peers onnxruntime: {error}; pip install onnx==1.17.* onnxruntime") from None
+    numbers = {piece: number for number, piece in enumerate(entries())}
+    model = opennmt_tf.load_checkpoint(checkpoint)
+    onnx_recurrent.write(model, [numbers[word] for word in words()], folder)
+    translator = onnx_recurrent.Translator(folder, numbers[opennmt_tf.START])
+    return lambda batch: translator.translate([[numbers[piece] for piece in sentence] for sentence in batch], pieces)
 
 
 def marian_model(asked: Shape, folder: Path) -> Path:
@@ -120,24 +136,27 @@ def marian_way(model: Path, pieces: int, folder: Path) -> Way:
     return way
 
 
-def ways(name: str, with_marian: bool, pieces: int, folder: Path) -> tuple[dict[str, Way], str]:
+def ways(name: str, peers: Iterable[str], pieces: int, folder: Path) -> tuple[dict[str, Way], str]:
     """Every way to decode a shape, and which engine's weights the native engine decodes."""
     asked, found = shape(registry()[name]), {}
-    if with_marian:
+    wanted = [peer for peer in GOALS[name] if peer in peers]
+    if "marian" in wanted:
         model = marian_model(asked, folder / "marian")
         found["marian"] = marian_way(model, pieces, folder / "marian-int8")
-    if with_marian and not isinstance(asked, Recurrent):
+    if "marian" in wanted and not isinstance(asked, Recurrent):
         known = read_pieces(model.with_name(marian.VOCABULARY), 0, parameters := Parameters(model))
         read, weights = read_marian.read(parameters, known, known), "marian"
     else:
         write_text(folder / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries()))
         untrained.make(registry()[name], folder / "vocabulary.txt", 1, folder / "checkpoint")
+        if "onnxruntime" in wanted:
+            found["onnxruntime"] = onnxruntime_way(folder / "checkpoint", pieces, folder / "onnx")
         read, weights = read_opennmt_tf.read(folder / "checkpoint"), "opennmt-tf"
     return {"native": native(read, pieces, folder / "native-int8"), **found}, weights
 
 
 def records(name: str, size: int, tokens: int, usages: dict[str, list[Usage]]) -> list[dict[str, Any]]:
-    """A record for each engine; Marian's has the ratio to the native engine, and the goal."""
+    """A record for each engine; those of peers have the ratio to the native engine, and the goal."""
     rates = {way: [tokens / usage.cpu_seconds for usage in used] for way, used in usages.items()}
     rows = []
     for way, found in rates.items():
@@ -145,18 +164,18 @@ def records(name: str, size: int, tokens: int, usages: dict[str, list[Usage]]) -
         row |= Spread.of(found).fields("tokens_per_cpu_second") | {"others": in_process.others(usages[way])}
         if way != "native":
             faster = Spread.of(one / other for one, other in zip(rates["native"], found, strict=True))
-            row |= faster.fields("native_times_faster") | {"goal": GOALS[name] if size == GOAL_BATCH else None}
+            row |= faster.fields("native_times_faster") | {"goal": GOALS[name][way].get(size)}
         rows.append(row)
     return rows
 
 
 def measured(
-    name: str, with_marian: bool, pieces: int, sizes: dict[int, int], repeats: Repeats, core: int
+    name: str, peers: Iterable[str], pieces: int, sizes: dict[int, int], repeats: Repeats, core: int
 ) -> list[dict[str, Any]]:
     """The records of one shape."""
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        calls, weights = ways(name, with_marian, pieces, Path(scratch))
+        calls, weights = ways(name, peers, pieces, Path(scratch))
         for size, count in sizes.items():
             sentences = text(count, pieces)
             cut = [sentences[start : start + size] for start in range(0, count, size)]
@@ -169,7 +188,7 @@ def measured(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shapes", nargs="+", default=[*GOALS], choices=GOALS)
-    parser.add_argument("--without-marian", action="store_true", help="time the native engine alone")
+    parser.add_argument("--peers", nargs="*", default=[*PEERS], choices=PEERS, help="without any: the engine alone")
     parser.add_argument("--pieces", type=positive, default=24, help="of every sentence and translation")
     parser.add_argument("--sentences", type=positive, help="of a run, instead of the usual ones")
     parser.add_argument("--runs", type=positive, default=5)
@@ -184,7 +203,7 @@ def main() -> None:
     sizes = {size: args.sentences or count for size, count in SIZES.items()}
     repeats, rows = pick(Repeats, args), []
     for name in args.shapes:
-        rows += measured(name, not args.without_marian, args.pieces, sizes, repeats, args.core)
+        rows += measured(name, args.peers, args.pieces, sizes, repeats, args.core)
     shared = {"runs": args.runs, "noise": args.noise, "isa": isa(), "commit": protocol.commit()}
     write_json(args.output, [row | shared | machine.describe() for row in rows])
 

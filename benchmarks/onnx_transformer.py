@@ -30,12 +30,10 @@ ENGINES = ("onnxruntime", "openvino")
 Run = Callable[[Mapping[str, Any]], list[Any]]
 
 
-class Graph:
-    """An ONNX graph of a model as nodes are added. Inputs and outputs of nodes are tensors by their names."""
+class Nodes:
+    """An ONNX graph as nodes and weights are added. Inputs and outputs of nodes are tensors by their names."""
 
-    def __init__(self, model: FloatModel, side: str, integers: bool = False):
-        self._model, self._side, self._integers, numbers = model, side, integers, model.metadata
-        self.heads, self._size = int(numbers[f"{side}_heads"]), int(numbers[f"{side}_head_units"])
+    def __init__(self) -> None:
         self._nodes: list[onnx.NodeProto] = []
         self._weights: list[onnx.TensorProto] = []
 
@@ -53,6 +51,21 @@ class Graph:
 
     def named(self, name: str, value: str) -> None:
         self._nodes.append(helper.make_node("Identity", [value], [name]))
+
+    def write(self, path: Path, inputs: dict[str, tuple[int, list[Any]]], outputs: dict[str, int]) -> None:
+        taken = [helper.make_tensor_value_info(name, *of) for name, of in inputs.items()]
+        given = [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs.items()]
+        graph = helper.make_graph(self._nodes, path.stem, taken, given, self._weights)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR), path)
+
+
+class Graph(Nodes):
+    """One side of a Transformer."""
+
+    def __init__(self, model: FloatModel, side: str, integers: bool = False):
+        super().__init__()
+        self._model, self._side, self._integers, numbers = model, side, integers, model.metadata
+        self.heads, self._size = int(numbers[f"{side}_heads"]), int(numbers[f"{side}_head_units"])
 
     def embedded(self, side: str, pieces: str, positions: str) -> str:
         """The last row is zero: the start of models whose first embedding is."""
@@ -119,12 +132,6 @@ class Graph:
             return self.product(f"{name}.outer", self.node("Relu", inner))
 
         return self.residual(f"{name}.norm", value, layer)
-
-    def write(self, path: Path, inputs: dict[str, tuple[int, list[Any]]], outputs: dict[str, int]) -> None:
-        taken = [helper.make_tensor_value_info(name, *of) for name, of in inputs.items()]
-        given = [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs.items()]
-        graph = helper.make_graph(self._nodes, path.stem, taken, given, self._weights)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR), path)
 
 
 def write(model: FloatModel, folder: Path, engine: str, kind: str, mapped: bool) -> None:
@@ -203,11 +210,16 @@ def _write_step(graph: Graph, model: FloatModel, path: Path, mapped: bool) -> No
     graph.write(path, inputs, outputs)
 
 
-def _onnxruntime(path: Path) -> Run:
+def session(path: Path) -> Any:
+    """A graph in onnxruntime, on one thread."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
-    return lambda feeds: session.run(None, feeds)
+    return onnxruntime.InferenceSession(path, options, ["CPUExecutionProvider"])
+
+
+def _onnxruntime(path: Path) -> Run:
+    loaded = session(path)
+    return lambda feeds: loaded.run(None, feeds)
 
 
 def _openvino(path: Path) -> Run:
