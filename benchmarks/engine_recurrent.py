@@ -205,7 +205,7 @@ def main() -> None:
     for name in args.shapes:
         rows += measured(name, args.peers, args.pieces, sizes, repeats, args.core)
     shared = {"runs": args.runs, "noise": args.noise, "isa": isa(), "commit": protocol.commit()}
-    write_json(args.output, [row | shared | machine.describe() for row in rows])
+    write_json(args.output, [row | machine.describe() | shared for row in rows])
 
 
 if __name__ == "__main__":
