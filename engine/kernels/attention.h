@@ -122,17 +122,14 @@ struct Additive {
   }
 };
 
-// Weighted sums of values for kQueries queries, over kVectors x 16 channels of a head. weights: `padded` floats per
-// query; contexts: `stride` floats per query.
+// Adds the weighted values of the positions [from, to) to the sums of kQueries queries, over kVectors x 16 channels of a
+// head. head_offset: elements from the start of a page's layer to the first of them. weights: `padded` floats per query.
 template <class Element, int kQueries, int kVectors>
-NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, int channel, const float* weights,
-                       int padded, const Floats* scale, float* contexts, int stride) {
-  Floats total[kQueries * kVectors];
-  unrolled<kQueries * kVectors>([&](auto i) NMT_LAMBDA { total[i] = all(0.f); });
-  for (int start = 0; start < cache.length; start += kPagePositions) {
-    const Element* values =
-        (const Element*)(cache.pages[start / kPagePositions] + cache.offset) + head_offset + channel;
-    const int count = cache.length - start < kPagePositions ? cache.length - start : kPagePositions;
+NMT_INLINE void add_values(const Cache& cache, size_t head_offset, int channels, const float* weights, int padded,
+                           int from, int to, Floats* total) {
+  for (int start = from; start < to; start += kPagePositions) {
+    const Element* values = (const Element*)(cache.pages[start / kPagePositions] + cache.offset) + head_offset;
+    const int count = to - start < kPagePositions ? to - start : kPagePositions;
     for (int t = 0; t < count; ++t, values += channels) {
       Floats value[kVectors];
       unrolled<kVectors>([&](auto v) NMT_LAMBDA { value[v] = load(values + v * kLanes); });
@@ -143,6 +140,15 @@ NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, int
       });
     }
   }
+}
+
+// Weighted sums of values for kQueries queries. contexts: `stride` floats per query; the rest as for `add_values`.
+template <class Element, int kQueries, int kVectors>
+NMT_INLINE void summed(const Cache& cache, size_t head_offset, int channels, const float* weights, int padded,
+                       const Floats* scale, float* contexts, int stride) {
+  Floats total[kQueries * kVectors];
+  unrolled<kQueries * kVectors>([&](auto i) NMT_LAMBDA { total[i] = all(0.f); });
+  add_values<Element, kQueries, kVectors>(cache, head_offset, channels, weights, padded, 0, cache.length, total);
   unrolled<kQueries>([&](auto q) NMT_LAMBDA {
     unrolled<kVectors>(
         [&](auto v) NMT_LAMBDA { store(contexts + q * stride + v * kLanes, total[q * kVectors + v] * scale[q]); });
@@ -195,11 +201,11 @@ NMT_INLINE void summed_head(const HeadShape& heads, int h, const Cache& cache, c
   int c = 0;
   if constexpr (kQueries == 1)
     for (; c + 4 * kLanes <= channels; c += 4 * kLanes)
-      summed<Element, kQueries, 4>(cache, values, channels, c, weights, padded, scale, to + c, stride);
+      summed<Element, kQueries, 4>(cache, values + c, channels, weights, padded, scale, to + c, stride);
   for (; c + 2 * kLanes <= channels; c += 2 * kLanes)
-    summed<Element, kQueries, 2>(cache, values, channels, c, weights, padded, scale, to + c, stride);
+    summed<Element, kQueries, 2>(cache, values + c, channels, weights, padded, scale, to + c, stride);
   for (; c < channels; c += kLanes)
-    summed<Element, kQueries, 1>(cache, values, channels, c, weights, padded, scale, to + c, stride);
+    summed<Element, kQueries, 1>(cache, values + c, channels, weights, padded, scale, to + c, stride);
 }
 
 // Scores, powers and contexts of several heads are computed in turn: with one head alone each would wait for the other.

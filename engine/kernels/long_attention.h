@@ -23,19 +23,7 @@ NMT_INLINE void summed_on(const Cache& cache, size_t head_offset, int channels, 
       total[q * kVectors + v] = from ? load(contexts + q * stride + v * kLanes) : all(0.f);
     });
   });
-  for (int start = from; start < to; start += kPagePositions) {
-    const Element* values = (const Element*)(cache.pages[start / kPagePositions] + cache.offset) + head_offset;
-    const int count = to - start < kPagePositions ? to - start : kPagePositions;
-    for (int t = 0; t < count; ++t, values += channels) {
-      Floats value[kVectors];
-      unrolled<kVectors>([&](auto v) NMT_LAMBDA { value[v] = load(values + v * kLanes); });
-      unrolled<kQueries>([&](auto q) NMT_LAMBDA {
-        const Floats weight = all(weights[q * padded + start + t]);
-        unrolled<kVectors>(
-            [&](auto v) NMT_LAMBDA { total[q * kVectors + v] = fma(weight, value[v], total[q * kVectors + v]); });
-      });
-    }
-  }
+  add_values<Element, kQueries, kVectors>(cache, head_offset, channels, weights, padded, from, to, total);
   unrolled<kQueries>([&](auto q) NMT_LAMBDA {
     unrolled<kVectors>([&](auto v) NMT_LAMBDA { store(contexts + q * stride + v * kLanes, total[q * kVectors + v]); });
   });
