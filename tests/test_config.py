@@ -149,6 +149,16 @@ def test_a_precision_left_open_has_the_hash_of_float32(tmp_path):
     assert config_hash(exact) != config_hash(effective)
 
 
+def test_keys_of_trainings_that_are_left_out_change_no_hash():
+    effective = config.load(CONFIGS / "demo.yaml")
+    older = copy.deepcopy(effective)
+    for training in (older["student_training"], *(student["training"] for student in older["students"].values())):
+        del training["sampling"]
+    assert config_hash(older) == config_hash(effective)
+    older["student_training"]["sampling"] = {"alpha": 0.5}
+    assert config_hash(older) != config_hash(effective)
+
+
 def test_hash_is_of_the_content_not_of_the_order(tmp_path):
     effective = config.load(CONFIGS / "demo.yaml")
     mirrored = dict(reversed(effective.items()))

@@ -45,6 +45,13 @@ def test_wrong_file(tmp_path, study, message):
     assert message in error and "\n" not in error
 
 
+def test_bpe_has_no_probabilities_to_sample_by(tmp_path):
+    study = edited("student_training.sampling", {"alpha": 0.5}) | {"vocabulary": {"type": "bpe", "pieces": 4000}}
+    assert "training.sampling: needs the probabilities of a vocabulary of type unigram; bpe has none" in refused(
+        saved(tmp_path, study)
+    )
+
+
 def test_all_problems_are_reported_at_once(tmp_path):
     assert len(refused(saved(tmp_path, edited("control", "big") | {"seed": "x"})).splitlines()) == 2
 

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.slow
 
 STUDY = entry(steps=24, then=[phase(steps=4, accumulate=3)]) | TRAINING | TOKENS | {
     "batch_tokens": 40, "dropout": 0.2, "checkpoint_steps": 6, "validation_steps": 12, "patience": None,
-    "average_last": 2, "averages": [1, 2, 10], "moving_average": None, "alignment": None, "device": "cpu",
-    "precision": "float32", "threads": 1,
+    "average_last": 2, "averages": [1, 2, 10], "moving_average": None, "alignment": None, "sampling": None,
+    "device": "cpu", "precision": "float32", "threads": 1,
 }  # fmt: skip
 SHORT = STUDY | {"then": [], "steps": 8, "decay": "constant", "checkpoint_steps": 3}
 SHORT |= {"averages": [1, 2, 3, 4], "average_last": 1}
@@ -234,6 +234,15 @@ def test_a_guided_alignment_changes_updates_and_survives_a_kill(data, trained, t
     finished = tmp_path / "finished"
     (left,) = left_by_kills(training(data, finished, None, guided, "--links", *links), finished, 3)
     finish(data, left, None, guided, "--links", *links)
+    same_training(finished, left)
+    assert not same(weights(trained / "averaged"), weights(finished / "averaged"))
+
+
+def test_sampled_segmentations_survive_a_kill(data, trained, tmp_path):
+    """Each pass has segmentations of its own, and a killed training reads those of the pass that it was in."""
+    sampled, finished = SHORT | {"sampling": {"alpha": 0.2}}, tmp_path / "finished"
+    (left,) = left_by_kills(training(data, finished, None, sampled), finished, 3)
+    finish(data, left, None, sampled)
     same_training(finished, left)
     assert not same(weights(trained / "averaged"), weights(finished / "averaged"))
 

@@ -25,7 +25,7 @@ def entry(steps=None, epochs=None, accumulate=1, then=(), every=None, gpus=1):
 def typed(values):
     """A training with these values, and others where they count for nothing."""
     none = dict.fromkeys(
-        ("steps", "epochs", "patience", "batch_tokens", "batch_sentences", "moving_average", "alignment")
+        ("steps", "epochs", "patience", "batch_tokens", "batch_sentences", "moving_average", "alignment", "sampling")
     )
     others = {"then": [], "accumulate": 1, "dropout": 0.1, "average_last": 1, "averages": [], "threads": 1, "gpus": 1}
     intervals = {"checkpoint_steps": 9, "validation_steps": 9, "max_length": 150}

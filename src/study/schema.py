@@ -23,6 +23,7 @@ SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in 
 NEWER: Document = {"metrics": None, "robustness": None}
 NEWER_OF_CORPORA: Document = {"invalid_share": 0.05, "encoding": None}
 NEWER_OF_MIXTURES: Document = {"ensemble": "rescoring"}
+NEWER_OF_TRAININGS: Document = {"sampling": None}
 
 RESULTS = Path("results")
 RESERVED = "reference"  # results/reference is in git
@@ -151,12 +152,12 @@ def config_hash(config: Document) -> str:
 
 
 def _exact(value: Any) -> Any:
-    """A configuration with the precision that trainings had before a study could leave it open."""
+    """A configuration with the keys of trainings, and their precision, before a study could leave these open."""
     if isinstance(value, list):
         return [*map(_exact, value)]
     if not isinstance(value, dict):
         return value
-    exact = {key: _exact(entry) for key, entry in value.items()}
+    exact = {key: _exact(entry) for key, entry in _without(value, NEWER_OF_TRAININGS).items()}
     return exact | ({"precision": "float32"} if exact.get("precision", "") is None else {})
 
 

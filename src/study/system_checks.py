@@ -14,9 +14,11 @@ def problems(config: Configuration) -> Iterator[str]:
     for name, teacher in config.teachers.items():
         yield from _teacher_problems(f"teachers.{name}", teacher)
         yield from _shape_problems(f"teachers.{name}", teacher)
+        yield from _sampling_problems(f"teachers.{name}.training", teacher.training, config)
     for name, student in config.students.items():
         yield from _student_problems(f"students.{name}", student, config)
         yield from _shape_problems(f"students.{name}", student)
+        yield from _sampling_problems(f"students.{name}.training", student.training, config)
     yield from _training_problems("student_training", config.student_training)
     names = [system.name for system in (*systems(config), *untrained(config))]  # names of folders
     names += [*ENSEMBLES.values()] * (len(config.teachers) > 1)
@@ -82,6 +84,15 @@ def _training_problems(path: str, training: Training) -> Iterator[str]:
         given = [key for key in pair if getattr(values, key) is not None]
         if len(given) != 1:
             yield f"{where}: needs either {' or '.join(pair)}; it has {'both' if given else 'neither'}"
+
+
+def _sampling_problems(path: str, training: Training | None, config: Configuration) -> Iterator[str]:
+    if not training or not training.sampling:
+        return
+    if (kind := config.vocabulary.type) != "unigram":
+        yield f"{path}.sampling: needs the probabilities of a vocabulary of type unigram; {kind} has none"
+    if training.alignment:
+        yield f"{path}.sampling: changes the pieces that alignment: {training.alignment} has links of; leave one out"
 
 
 def warnings(config: Configuration) -> Iterator[str]:

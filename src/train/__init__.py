@@ -17,6 +17,7 @@ The parts of ``train``:
 - ``training``: a training in its run folder, which may be killed at any moment
 - ``schedule``: phases, passes, and the journal that makes both resumable
 - ``dataset``: the batches of one pass
+- ``segmentation``: other segmentations of the same sentences in each pass
 - ``precision``: float32 or bfloat16, where the settings leave it open
 - ``optimizer``: OpenNMT-tf's parameters, and a faster cross-entropy
 - ``guided_alignment``: the loss of a head that learns the links of word alignments

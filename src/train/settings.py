@@ -13,6 +13,10 @@ class Phase(Section):
     validation_steps: int | None
 
 
+class Sampling(Section):
+    alpha: Number
+
+
 class Training(Section):
     steps: int | None
     epochs: Number | None
@@ -33,6 +37,7 @@ class Training(Section):
     averages: list[int]
     moving_average: Number | None
     alignment: str | None  # guided, or None
+    sampling: Sampling | None
     validation_steps: int
     precision: str | None  # None: train.precision chooses
     threads: int

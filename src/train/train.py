@@ -71,6 +71,7 @@ def run_folder(parent: Path, settings: Document) -> Path:
         "precision": "float32",
         "moving_average": None,
         "alignment": None,
+        "sampling": None,
     }  # left out, so that folders of earlier versions keep their names
     irrelevant |= {key for key, value in usual.items() if training[key] == value}
     relevant = {key: value for key, value in training.items() if key not in irrelevant}
@@ -204,7 +205,8 @@ def main() -> None:
         raise UserError("--links are for training.alignment: guided, which needs them")
     job = BatchJob(f"training of {asked.system}")
     ended_by = [args.dev] if asked.training.patience else []
-    data = (*args.source, *args.target, *args.links, args.vocabulary, *ended_by)
+    drawn_from = [args.sentencepiece] if asked.training.sampling else []
+    data = (*args.source, *args.target, *args.links, args.vocabulary, *ended_by, *drawn_from)
     name, run = begun(args.runs, definition(asked, data, args.start_from), shape(asked.shape))
     args.settings = replace(asked, training=replace(asked.training, precision=name))
     if not asked.training.precision:

@@ -21,6 +21,7 @@ from train.optimizer import Parameters, opennmt_parameters
 from train.precision import FLOAT32
 from train.replicas import Replicas, check_replicas, use_devices
 from train.schedule import Journal, Passes, kept_checkpoints, phases
+from train.segmentation import Segmentations, drawn
 from train.settings import Settings
 from train.trainer import TimeLeft
 from train.validation import Validation, converts, decoder
@@ -70,6 +71,8 @@ class Training:
         self._autograph = isinstance(built, Custom)  # other shapes have no condition on a tensor
         self._pairs = [sum(corpus["drawn"] for corpus in read_json(path)["corpora"]) for path in files.epochs]
         self.model = described_model(run, built, training.dropout)
+        sampling = training.sampling
+        self._segmentations = sampling and Segmentations(files.sentencepiece, float(sampling.alpha), settings.seed)
         self._vocabulary = {f"{side}_vocabulary": str(files.vocabulary) for side in ("source", "target")}
         self.model.initialize(self._vocabulary)  # to read the data, which determine the number of steps
         self._journal = Journal(run / "journal.json")
@@ -190,14 +193,15 @@ class Training:
         self.step = int(self._optimizer.iterations.numpy())
 
     def _batches(self, number: int) -> MergedTail:
-        """The batches of a pass; their order depends only on the seed and ``number``."""
+        """The batches of a pass; their order and their segmentations depend only on the seed and ``number``."""
         import tensorflow as tf
 
         epoch, seed = number % len(self._files.source), self._settings.seed
         tf.random.set_seed(seed + 1 + number)
         sides = self._files.source[epoch], self._files.target[epoch]
         links = self._files.links[epoch] if self._files.links else None
-        batches = dataset(self.model, self._settings.training, *sides, self._pairs[epoch], links)
+        with drawn(self.model, self._segmentations, number) if self._segmentations else nullcontext():
+            batches = dataset(self.model, self._settings.training, *sides, self._pairs[epoch], links)
         tf.random.set_seed(seed)
         return batches
 
