@@ -114,7 +114,7 @@ def test_links_stay_with_their_pairs_in_batches(tmp_path):
 
 def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     basic = entry(steps=10) | {"dropout": 0.1, "decay": "constant", "average_last": 2, "averages": [1, 4]}
-    basic |= {"precision": "float32", "moving_average": None, "alignment": None, "sampling": None}
+    basic |= {"precision": "float32", "moving_average": None, "alignment": None, "sampling": None, "quantization": None}
     settings = {"shape": {"units": 16}, "training": basic, "seed": 1, "data": ["a"]}
 
     def folder(**changes):
@@ -128,6 +128,9 @@ def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     assert folder(moving_average=0.9999) != folder()
     assert folder(alignment="guided") != folder()
     assert folder(sampling={"alpha": 0.5}) != folder()
+    assert folder(then=[phase(5) | {"quantization": "int8"}]) != folder(then=[phase(5)])
+    older = {key: value for key, value in phase(5).items() if key != "quantization"}
+    assert folder(then=[phase(5)]) == folder(then=[older])  # of an earlier version
     assert folder(average_last=8) != folder()  # so many checkpoints were not kept
     # Other steps: another rate at every step, or a second phase that begins elsewhere
     assert folder(decay="cosine", steps=20) != folder(decay="cosine")
@@ -153,7 +156,7 @@ def test_a_training_is_defined_by_the_bytes_that_it_reads(tmp_path):
 def test_an_open_precision_is_chosen_when_a_training_begins(tmp_path, monkeypatch):
     wide = VALUES | {"units": 512}
     common = {"epochs": None, "decay": "constant", "average_last": 2, "averages": [1], "device": "cpu",
-              "moving_average": None, "alignment": None, "sampling": None}  # fmt: skip
+              "moving_average": None, "alignment": None, "sampling": None, "quantization": None}  # fmt: skip
 
     def start(values=wide, asked=None, **changes):
         training = entry(steps=10) | common | {"precision": asked} | changes

@@ -247,6 +247,17 @@ def test_sampled_segmentations_survive_a_kill(data, trained, tmp_path):
     assert not same(weights(trained / "averaged"), weights(finished / "averaged"))
 
 
+def test_updates_with_rounded_weights_survive_a_kill(data, trained, tmp_path):
+    """Checkpoints have the exact weights, which the phase before leaves as a training without it does."""
+    quantized = SHORT | {"steps": 3, "then": [phase(steps=5) | {"quantization": "int8"}]}
+    finished = tmp_path / "finished"
+    first, left = left_by_kills(training(data, finished, None, quantized), finished, 3, 6)
+    for folder in (first, left):
+        finish(data, folder, None, quantized)
+        same_training(finished, folder)
+    assert not same(weights(trained / "averaged"), weights(finished / "averaged"))
+
+
 def test_a_damaged_checkpoint_is_an_error_of_one_line(data, copied):
     for path in copied.glob("run-*/ckpt-8.data-*"):
         path.write_bytes(path.read_bytes()[:100])

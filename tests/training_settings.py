@@ -14,7 +14,7 @@ TRAINING |= {"optimizer": "adam"}
 
 
 def phase(steps=None, epochs=None, accumulate=1, every=None):
-    intervals = {"checkpoint_steps": every, "validation_steps": every}
+    intervals = {"checkpoint_steps": every, "validation_steps": every, "quantization": None}
     return {"steps": steps, "epochs": epochs, "accumulate": accumulate, **intervals}
 
 
@@ -25,7 +25,17 @@ def entry(steps=None, epochs=None, accumulate=1, then=(), every=None, gpus=1):
 def typed(values):
     """A training with these values, and others where they count for nothing."""
     none = dict.fromkeys(
-        ("steps", "epochs", "patience", "batch_tokens", "batch_sentences", "moving_average", "alignment", "sampling")
+        (
+            "steps",
+            "epochs",
+            "patience",
+            "batch_tokens",
+            "batch_sentences",
+            "moving_average",
+            "alignment",
+            "sampling",
+            "quantization",
+        )
     )
     others = {"then": [], "accumulate": 1, "dropout": 0.1, "average_last": 1, "averages": [], "threads": 1, "gpus": 1}
     intervals = {"checkpoint_steps": 9, "validation_steps": 9, "max_length": 150}

@@ -40,6 +40,7 @@ INT8_LANE = 128  # largest sum of the weights of one sign in a 16-bit lane: 255 
 INT16_INPUT = 4095  # magnitude of an int16 input
 INT4_INPUTS = 32  # inputs of an int4 channel that share a step
 INT4_STEPS = 2**31 // (255 * 8 * INT4_INPUTS)  # sum of the magnitudes of a channel's steps
+INT4_DIVISORS = (*np.arange(-9, -5, 0.25), *np.arange(5.5, 8, 0.25))  # a step: the largest weight by one of these
 INT32 = 2**31 - 1
 
 MAP_NAME = "map.safetensors"
@@ -135,7 +136,7 @@ def halved(weights: Array) -> tuple[Array, Array, Array]:
     scale = np.maximum(np.abs(extremes).max(axis=1), 1e-9) / 7 / most
     best = np.zeros(extremes.shape, np.int8)
     least = np.full(extremes.shape, np.inf, np.float32)
-    for divisor in (*np.arange(-9, -5, 0.25), *np.arange(5.5, 8, 0.25)):  # negative: the extreme has the sign of -8
+    for divisor in INT4_DIVISORS:  # negative: the extreme has the sign of -8
         found = np.rint(extremes / scale[:, None] / divisor).clip(-most, most)
         step = found * scale[:, None]
         error = np.square(groups - nibbles(groups, step) * step[:, :, None]).sum(axis=2)

@@ -23,7 +23,7 @@ SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in 
 NEWER: Document = {"metrics": None, "robustness": None}
 NEWER_OF_CORPORA: Document = {"invalid_share": 0.05, "encoding": None}
 NEWER_OF_MIXTURES: Document = {"ensemble": "rescoring"}
-NEWER_OF_TRAININGS: Document = {"sampling": None}
+NEWER_OF_TRAININGS: Document = {"sampling": None, "quantization": None}
 
 RESULTS = Path("results")
 RESERVED = "reference"  # results/reference is in git

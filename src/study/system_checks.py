@@ -127,5 +127,11 @@ def _shape_problems(path: str, system: Teacher | Student) -> Iterator[str]:
     precision = system.training.precision if system.training else None
     if system.training and system.training.alignment and not isinstance(built, Transformer):
         yield f"{path}.training.alignment: is for Transformers, not for {built}"
+    if (
+        system.training
+        and any(phase.quantization for phase in system.training.phases)
+        and not isinstance(built, Transformer)
+    ):
+        yield f"{path}.training: quantization is for Transformers, not for {built}"
     if precision == "bfloat16" and not isinstance(built, Transformer):
         yield f"{path}.training.precision: {precision} is for Transformers; train {built} in float32"

@@ -22,6 +22,7 @@ The parts of ``train``:
 - ``optimizer``: OpenNMT-tf's parameters, and a faster cross-entropy
 - ``guided_alignment``: the loss of a head that learns the links of word alignments
 - ``trainer``: OpenNMT-tf's Trainer, made resumable
+- ``quantization``: updates with weights rounded as in int8 or int4
 - ``moving_average``: of the weights, kept in checkpoints
 - ``replicas``: training on several devices
 - ``validation``: BLEU on the dev set during training

@@ -21,7 +21,8 @@ SHUFFLE_BUFFER = 500_000  # sentences; epochs are shuffled on disk, this makes p
 class Phase(NamedTuple):
     """``steps`` updates, each with the gradient of ``accumulate`` batches per replica; early stopping may cut it short.
 
-    checkpoint_steps, validation_steps: updates between two. replicas: devices that train together.
+    checkpoint_steps, validation_steps: updates between two. replicas: devices that train together. quantization: the
+    type that the weights are rounded to.
     """
 
     steps: int
@@ -29,6 +30,7 @@ class Phase(NamedTuple):
     checkpoint_steps: int
     validation_steps: int
     replicas: int = 1
+    quantization: str | None = None
 
     @property
     def batches(self) -> int:
@@ -56,6 +58,7 @@ def phases(training: Training, epoch_batches: Callable[[], int]) -> list[Phase]:
             phase.checkpoint_steps or training.checkpoint_steps,
             phase.validation_steps or training.validation_steps,
             replicas,
+            phase.quantization,
         )
         for phase in training.phases
     ]

@@ -11,6 +11,7 @@ class Phase(Section):
     accumulate: int
     checkpoint_steps: int | None
     validation_steps: int | None
+    quantization: str | None
 
 
 class Sampling(Section):
@@ -38,6 +39,7 @@ class Training(Section):
     moving_average: Number | None
     alignment: str | None  # guided, or None
     sampling: Sampling | None
+    quantization: str | None  # of the first phase
     validation_steps: int
     precision: str | None  # None: train.precision chooses
     threads: int

@@ -72,9 +72,13 @@ def run_folder(parent: Path, settings: Document) -> Path:
         "moving_average": None,
         "alignment": None,
         "sampling": None,
+        "quantization": None,
     }  # left out, so that folders of earlier versions keep their names
     irrelevant |= {key for key, value in usual.items() if training[key] == value}
     relevant = {key: value for key, value in training.items() if key not in irrelevant}
+    relevant["then"] = [
+        {key: value for key, value in phase.items() if key != "quantization" or value} for phase in training["then"]
+    ]
     relevant["kept"] = kept_checkpoints(training["average_last"], training["averages"])
     text = json.dumps({**settings, "training": relevant}, sort_keys=True)
     return parent / f"run-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -7,14 +7,15 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from train.moving_average import MovingAverage
+from train.quantization import RoundedWeights
 
 DIVERGED = 1.5  # nats per token by which the mean loss of DIVERGED_STEPS updates may exceed its minimum so far
 DIVERGED_STEPS = 100
 
 
 def resumable_trainer() -> type:
-    """OpenNMT-tf's Trainer with the ``seed``, the ``job`` (BatchJob, or None) and the ``average`` (MovingAverage, or
-    None) of the training.
+    """OpenNMT-tf's Trainer with the ``seed``, the ``job`` (BatchJob, or None), the ``average`` (MovingAverage, or None)
+    and the ``rounded`` weights (RoundedWeights, or None) of the training.
 
     When called, it raises RuntimeError once the loss diverges, and JobEndsError at a checkpoint if its job ends. A
     function, because TensorFlow loads slowly.
@@ -26,6 +27,7 @@ def resumable_trainer() -> type:
         seed = 1
         job = None
         average: MovingAverage | None = None
+        rounded: RoundedWeights | None = None
         autograph = True  # rewrite conditions on tensors in the model's source; slower than tracing it
 
         def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
@@ -52,12 +54,19 @@ def resumable_trainer() -> type:
             """The model has the averaged weights inside, if the training averages them."""
             return self.average.averaged() if self.average else nullcontext()
 
+        def _apply_gradients(self, sample_size: Any) -> None:
+            if self.rounded:
+                self.rounded.restore()
+            super()._apply_gradients(sample_size)
+
         def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
             if not self.autograph:
                 for name in ("_accumulate_gradients", "_apply_gradients"):
                     setattr(self, name, tf.autograph.experimental.do_not_convert(getattr(self, name)))
             with self.scope():
                 make_sums(self)
+            if self.rounded:
+                self.rounded.round()
             for loss in until_divergence(super()._steps(dataset, accum_steps)):
                 step = int(self._optimizer.iterations.numpy())
                 if self.average:
@@ -66,6 +75,8 @@ def resumable_trainer() -> type:
                 # The checkpoint and the validation of this step are done here.
                 if self.job and step == self._checkpoint.last_saved_step:
                     self.job.checkpoint(f"step {step}")
+                if self.rounded:
+                    self.rounded.round()
 
     return Trainer
 

@@ -19,6 +19,7 @@ from train.dataset import MergedTail, dataset
 from train.moving_average import MovingAverage
 from train.optimizer import Parameters, opennmt_parameters
 from train.precision import FLOAT32
+from train.quantization import RoundedWeights
 from train.replicas import Replicas, check_replicas, use_devices
 from train.schedule import Journal, Passes, kept_checkpoints, phases
 from train.segmentation import Segmentations, drawn
@@ -175,6 +176,9 @@ class Training:
         trainer = self._replicas.trainer()(self.model, self._optimizer, checkpoint=self._checkpoint)
         trainer.seed, trainer.job, trainer.average = self._settings.seed, self._job, self._average
         trainer.autograph = self._autograph
+        if phase.quantization:
+            with self._replicas.scope():
+                trainer.rounded = RoundedWeights(self.model, phase.quantization)
         try:
             trainer(
                 Passes(self._batches, self._journal, self._position()),
