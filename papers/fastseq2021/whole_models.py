@@ -70,7 +70,7 @@ class Forced:
         return seconds, [found[key] for key in sorted(found)]
 
 
-def in_transformers(forced: Forced, folder: Path, cores: int) -> Translate:
+def in_transformers(forced: Forced, folder: Path, cores: int, use_cache: bool = True) -> Translate:
     import torch  # inside: they are no dependencies
     import transformers
 
@@ -79,6 +79,7 @@ def in_transformers(forced: Forced, folder: Path, cores: int) -> Translate:
     shape, size, pad = forced.shape, len(forced.begin), model.config.pad_token_id
     length = {"min_new_tokens": shape.output + size, "max_new_tokens": shape.output + size}
     search = {"num_beams": shape.beam, "early_stopping": True, "no_repeat_ngram_size": shape.ngram, "do_sample": False}
+    search["use_cache"] = use_cache
     search |= {"forced_bos_token_id": forced.begin[0]} if forced.begin else {}
 
     def translate(sources: Numbers) -> Numbers:
@@ -96,7 +97,8 @@ def in_native(forced: Forced, folder: Path, cores: int, without: frozenset[str] 
     engine, shape = native.library(), forced.shape
     worker = engine.Worker(engine.Model(folder / native_model.NAME, without=without), cores)
     length = {"shortest": shape.output, "longest": shape.output}
-    options = engine.Options(beam_size=shape.beam, blocked_ngram=shape.ngram, without=without, **length)
+    search = {"beam_size": shape.beam, "blocked_ngram": shape.ngram, "of_all": True}  # as transformers
+    options = engine.Options(**search, **length, without=without)
 
     def translate(sources: Numbers) -> Numbers:
         prefixes = [forced.begin] * len(sources) if forced.begin else None
@@ -169,11 +171,10 @@ def lines_of(path: Path, shape: Shape, forced: Forced) -> list[str]:
     return lines[: shape.sentences]
 
 
-def measure(name: str, args: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
-    """The entry of a model, with the rounds of before."""
-    shape, folder = MODELS[name], args.folder / name
+def prepare(shape: Shape, folder: Path, tokenizer: Path) -> None:
+    """Make a model, as Hugging Face's and exported."""
     folder.mkdir(parents=True, exist_ok=True)
-    source = make(shape, args.tokenizer, folder)
+    source = make(shape, tokenizer, folder)
     if not (folder / "native").exists():
         export = [sys.executable, "-m", "export.model", source, "--output", folder / "native", "--types", *TYPES]
         subprocess.run([*export, *(["--languages", *LANGUAGES] if shape.kind == "m2m_100" else [])], check=True)
@@ -181,6 +182,12 @@ def measure(name: str, args: argparse.Namespace, before: dict[str, Any]) -> dict
         from ctranslate2.converters import TransformersConverter  # inside: it needs transformers
 
         TransformersConverter(str(source)).convert(str(folder / "ctranslate2"))
+
+
+def measure(name: str, args: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
+    """The entry of a model, with the rounds of before."""
+    shape, folder = MODELS[name], args.folder / name
+    prepare(shape, folder, args.tokenizer)
     forced = Forced(shape, folder / "native/native-float32")
     lines = lines_of(args.text, shape, forced)
     taking = dict(ways(shape, forced, folder, len(machine.cores())))
@@ -196,8 +203,28 @@ def measure(name: str, args: argparse.Namespace, before: dict[str, Any]) -> dict
     expected = next(iter(outputs.values()))
     same = {label: sum(map(list.__eq__, found, expected)) for label, found in outputs.items()}
     pieces = sum(map(len, map(forced.tokenizer.encode, lines)))
-    described = {**shape._asdict(), "cores": len(machine.cores()), "pieces": pieces}
-    return {**described, "seconds": seconds, "same": same, **ratios(shape, seconds)}
+    work = {**shape._asdict(), "cores": len(machine.cores()), "pieces": pieces}
+    return {**work, "seconds": seconds, "same": same, **ratios(shape, seconds)}
+
+
+def without_cache(name: str, args: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
+    """One source in transformers, with and without the keys and values of earlier steps, with the rounds of before."""
+    shape, folder = MODELS[name], args.folder / name
+    prepare(shape, folder, args.tokenizer)
+    forced = Forced(shape, folder / "native/native-float32")
+    lines = lines_of(args.text, shape, forced)[:1]
+    cached = {"cached": True, "not cached": False}
+    taking = {
+        label: in_transformers(forced, folder / "huggingface", len(machine.cores()), use_cache)
+        for label, use_cache in cached.items()
+    }
+    forced.run(taking["cached"], [lines[0][:200]], 1, False)  # pages of weights, and threads
+    seconds: dict[str, list[float]] = {way: [*before.get("seconds", {}).get(way, [])] for way in taking}
+    for _ in range(args.rounds):
+        for label, translate in taking.items():
+            seconds[label].append(round(forced.run(translate, lines, 1, False)[0], 3))
+            print(f"{name}: {label}: {seconds[label][-1]:.2f} s", flush=True)
+    return {"sources": len(lines), "seconds": seconds}
 
 
 def ratios(shape: Shape, seconds: dict[str, list[float]]) -> dict[str, Any]:
@@ -222,21 +249,31 @@ def ratios(shape: Shape, seconds: dict[str, list[float]]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", choices=MODELS)
     parser.add_argument("--text", type=there, required=True, help="sentences, a line each; .gz as it is")
     parser.add_argument("--tokenizer", type=there, required=True, help="SentencePiece model of at most 32,000 pieces")
     parser.add_argument("--folder", type=Path, required=True, help="of the models, to use them again")
-    parser.add_argument("--rounds", type=positive, default=3)
     parser.add_argument("--output", type=Path, required=True, help="JSON to write, or to add to")
+    return parser
+
+
+def described() -> dict[str, Any]:
+    versions = {name: version(name) for name in ("torch", "transformers", "ctranslate2")}
+    return {"versions": versions, "date": datetime.now(UTC).date().isoformat(), **machine.describe()}
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--rounds", type=positive, default=3)
+    parser.add_argument("--without-cache", action="store_true", help="only transformers, with and without its cache")
     args = parser.parse_args()
-    result = read_json(args.output) if args.output.exists() else {"models": {}}
-    libraries = ("torch", "transformers", "ctranslate2")
-    result |= {"versions": {name: version(name) for name in libraries}}
-    result |= {"date": datetime.now(UTC).date().isoformat(), **machine.describe()}
+    take, key = (without_cache, "without_cache") if args.without_cache else (measure, "models")
+    result = {"models": {}} | (read_json(args.output) if args.output.exists() else {}) | described()
     for name in args.models:
-        result["models"][name] = measure(name, args, result["models"].get(name, {}))
+        entries = result.setdefault(key, {})
+        entries[name] = take(name, args, entries.get(name, {}))
         write_json(args.output, result)
 
 
