@@ -78,6 +78,7 @@ REFUSED = {
     "logits_processor": {"logits_processor": transformers.LogitsProcessorList([lambda ids, scores: scores])},
     "eos_token_id": {"eos_token_id": [END, 3]},
     "bad_words_ids": {"bad_words_ids": [[7]]},
+    "no_repeat_ngram_size": {"no_repeat_ngram_size": 1},
     "positions": {"max_length": 100_000, "max_time": None},
 }
 
