@@ -73,6 +73,13 @@ def test_what_the_source_repeats_may_be_repeated():
     assert best(worker(), batch) == free and any(cut(pieces) != pieces for pieces in free)
 
 
+def test_a_word_that_begins_as_those_before_it_makes_no_loop_of_the_source():
+    """A translation of `A A A ARE` may not loop."""
+    batch = [[number, number, number, 10 * number] for number in range(3, 12)]
+    free = best(worker(None), batch)
+    assert best(worker(), batch) == [*map(cut, free)] != free
+
+
 @pytest.mark.parametrize("beam", [2, 4])
 def test_beam_search_has_no_loops_either(beam):
     options = {"beam_size": beam, "n_best": beam, "longest": LONGEST}

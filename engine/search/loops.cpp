@@ -11,8 +11,9 @@ constexpr int kTimes = 4, kCharacters = 12;
 constexpr int kPeriod = 64;         // bytes of what is repeated: four words
 constexpr int kTail = 5 * kPeriod;  // bytes of a translation in which a loop is sought
 
-// Whether so many occurrences of these bytes are a loop. Bytes above 127 are of letters.
-bool counts(const char* bytes, int size, int times) {
+// Whether so many occurrences of these bytes are a loop. Bytes above 127 are of letters. inside: a word goes on after
+// them, so that the last of the words is another one.
+bool counts(const char* bytes, int size, int times, bool inside) {
   int characters = 0;
   bool letter = false;
   for (const char* at = bytes; at != bytes + size; ++at) {
@@ -20,17 +21,17 @@ bool counts(const char* bytes, int size, int times) {
     letter |= (unsigned char)*at > 0x7F || (*at >= 'a' && *at <= 'z');
   }
   const int spaces = (int)std::count(bytes, bytes + size, ' ');
-  return spaces ? characters > spaces : letter && characters * times >= kCharacters;
+  return spaces ? characters > spaces && !inside : letter && characters * times >= kCharacters;
 }
 
 // How many of the bytes before `end` to leave out, so that one occurrence stays of the loop in which they end.
-int repeated(const char* begin, const char* end) {
+int repeated(const char* begin, const char* end, bool inside) {
   for (int period = 1; period <= kPeriod && period * kTimes <= end - begin; ++period) {
     if (end[-1] != end[-1 - period]) continue;
     int same = 1;  // bytes equal to the one a period before
     while (end - begin > same + period && end[-1 - same] == end[-1 - same - period]) ++same;
     const int times = same / period + 1;
-    if (times >= kTimes && counts(end - period, period, times)) return same;
+    if (times >= kTimes && counts(end - period, period, times, inside)) return same;
   }
   return 0;
 }
@@ -39,8 +40,8 @@ bool has_loop(const std::vector<int32_t>& source, const std::vector<std::string>
   std::string text;
   for (const int32_t piece : source) text += texts[(size_t)piece];
   const char* const begin = text.data();
-  for (int end = kTimes; end <= (int)text.size(); ++end)
-    if (repeated(begin + std::max(0, end - kTail), begin + end)) return true;
+  for (int end = kTimes; end <= (int)text.size(); ++end)  // "A A A ARE" may not excuse loops of the translation
+    if (repeated(begin + std::max(0, end - kTail), begin + end, begin[end] && begin[end] != ' ')) return true;
   return false;
 }
 
@@ -69,7 +70,7 @@ int Loops::cut(int sentence, const std::vector<int32_t>& pieces, int32_t next, i
   }
   int left = 0, found = 0;
   for (int end = kTail - (int)text(0).size() + 1; end <= kTail && !left; ++end)  // it may end inside of the last piece
-    if (const int same = repeated(tail + begin, tail + end)) left = same + kTail - end;
+    if (const int same = repeated(tail + begin, tail + end, false)) left = same + kTail - end;
   while (left && (int)text(found).size() <= left) left -= (int)text(found++).size();
   return std::max(0, std::min(found, count - shortest_));
 }
