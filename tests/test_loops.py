@@ -80,6 +80,12 @@ def test_a_word_that_begins_as_those_before_it_makes_no_loop_of_the_source():
     assert best(worker(), batch) == [*map(cut, free)] != free
 
 
+def test_two_spaces_do_not_hide_a_loop():
+    texts = tuple(b" word" if number % 2 else b" " for number in range(PIECES))
+    free, found = ([b"".join(texts[n] for n in p).split() for p in best(worker(t), BATCH)] for t in (None, texts))
+    assert max(map(len, free)) > 4 > max(map(len, found))
+
+
 @pytest.mark.parametrize("beam", [2, 4])
 def test_beam_search_has_no_loops_either(beam):
     options = {"beam_size": beam, "n_best": beam, "longest": LONGEST}

@@ -61,17 +61,21 @@ int Loops::cut(int sentence, const std::vector<int32_t>& pieces, int32_t next, i
   const auto text = [&](int place) -> const std::string& {  // of a piece, by its place from the end
     return (*texts_)[(size_t)(place ? pieces[(size_t)(size - place)] : next)];
   };
+  const auto length = [&](int place) {  // without the first of two spaces, which findings.loops sees as one
+    const bool twice = place && text(place) == " " && !text(place - 1).empty() && text(place - 1)[0] == ' ';
+    return twice ? 0 : (int)text(place).size();
+  };
   char tail[kTail];
   int begin = kTail;
-  if ((int)text(0).size() > kTail) return 0;
-  for (int place = 0; place < count && (int)text(place).size() <= begin; ++place) {
-    begin -= (int)text(place).size();
-    std::memcpy(tail + begin, text(place).data(), text(place).size());
+  if (length(0) > kTail) return 0;
+  for (int place = 0; place < count && length(place) <= begin; ++place) {
+    begin -= length(place);
+    std::memcpy(tail + begin, text(place).data(), (size_t)length(place));
   }
   int left = 0, found = 0;
-  for (int end = kTail - (int)text(0).size() + 1; end <= kTail && !left; ++end)  // it may end inside of the last piece
+  for (int end = kTail - length(0) + 1; end <= kTail && !left; ++end)  // it may end inside of the last piece
     if (const int same = repeated(tail + begin, tail + end, false)) left = same + kTail - end;
-  while (left && (int)text(found).size() <= left) left -= (int)text(found++).size();
+  while (left && length(found) <= left) left -= length(found++);
   return std::max(0, std::min(found, count - shortest_));
 }
 
