@@ -238,22 +238,13 @@ def test_a_guided_alignment_changes_updates_and_survives_a_kill(data, trained, t
     assert not same(weights(trained / "averaged"), weights(finished / "averaged"))
 
 
-def test_sampled_segmentations_survive_a_kill(data, trained, tmp_path):
-    """Each pass has segmentations of its own, and a killed training reads those of the pass that it was in."""
-    sampled, finished = SHORT | {"sampling": {"alpha": 0.2}}, tmp_path / "finished"
-    (left,) = left_by_kills(training(data, finished, None, sampled), finished, 3)
-    finish(data, left, None, sampled)
-    same_training(finished, left)
-    assert not same(weights(trained / "averaged"), weights(finished / "averaged"))
-
-
-def test_updates_with_rounded_weights_survive_a_kill(data, trained, tmp_path):
-    """Checkpoints have the exact weights, which the phase before leaves as a training without it does."""
-    quantized = SHORT | {"steps": 3, "then": [phase(steps=5) | {"quantization": "int8"}]}
+def test_sampled_segmentations_and_rounded_weights_survive_a_kill(data, trained, tmp_path):
+    """A killed training reads the segmentations of its pass again, and its checkpoints have the exact weights."""
+    both = SHORT | {"sampling": {"alpha": 0.2}, "steps": 3, "then": [phase(steps=5) | {"quantization": "int8"}]}
     finished = tmp_path / "finished"
-    first, left = left_by_kills(training(data, finished, None, quantized), finished, 3, 6)
+    first, left = left_by_kills(training(data, finished, None, both), finished, 3, 6)
     for folder in (first, left):
-        finish(data, folder, None, quantized)
+        finish(data, folder, None, both)
         same_training(finished, folder)
     assert not same(weights(trained / "averaged"), weights(finished / "averaged"))
 
