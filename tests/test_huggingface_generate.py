@@ -46,6 +46,7 @@ OPTIONS = {
     "greedy": {"max_length": 30},
     "two beams": {"num_beams": 2, "max_length": 20},
     "greedy with limits": {"max_length": 30, "min_length": 9, "no_repeat_ngram_size": 2},
+    "no piece twice": {"max_length": 30, "no_repeat_ngram_size": 1},
     "a forced piece": {"max_new_tokens": 8, "forced_bos_token_id": 17},
     "beams with limits": {"num_beams": 5, "max_length": 20, "min_new_tokens": 6, "no_repeat_ngram_size": 2},
     "beams and a forced piece": {**BEAM, "max_length": 12, "forced_bos_token_id": 5},
@@ -78,7 +79,6 @@ REFUSED = {
     "logits_processor": {"logits_processor": transformers.LogitsProcessorList([lambda ids, scores: scores])},
     "eos_token_id": {"eos_token_id": [END, 3]},
     "bad_words_ids": {"bad_words_ids": [[7]]},
-    "no_repeat_ngram_size": {"no_repeat_ngram_size": 1},
     "positions": {"max_length": 100_000, "max_time": None},
 }
 

@@ -27,7 +27,10 @@ SEARCHES = {
         {"num_beams": 5, "early_stopping": True, "length_penalty": 0.5},
         {"beam_size": 5, "length_penalty": 0.5},
     ),
-    "no bigram twice": ({"num_beams": 1, "no_repeat_ngram_size": 2}, {"beam_size": 1, "blocked_ngram": 2}),
+    **{
+        f"no {size}-gram twice": ({"num_beams": 1, "no_repeat_ngram_size": size}, {"blocked_ngram": size})
+        for size in (1, 2, 3)
+    },
 }  # fmt: skip
 MODELS = {
     **{kind: (kind, {}) for kind in CONFIGS},
@@ -69,14 +72,11 @@ def both(request, tmp_path_factory):
 @pytest.mark.parametrize(("theirs", "ours"), SEARCHES.values(), ids=SEARCHES)
 def test_it_translates_as_transformers(both, theirs, ours):
     model, worker, sources, prefix = both
-    if "no_repeat_ngram_size" in theirs and model.config.model_type.endswith("t5"):
-        pytest.skip("transformers counts the first input, a piece that these models may say, as a part of n-grams")
     end = model.config.eos_token_id
     forced = {"forced_bos_token_id": prefix[0] if prefix else None, "forced_eos_token_id": None, "do_sample": False}
     length = {"max_length": LONGEST + 1 + len(prefix)}  # with the first input
-    found = worker.translate(
-        sources, engine.Options(longest=LONGEST, scores=True, **ours), [prefix] * len(sources) if prefix else None
-    )
+    options = engine.Options(longest=LONGEST, scores=True, as_transformers=True, **ours)
+    found = worker.translate(sources, options, [prefix] * len(sources) if prefix else None)
     for source, (best, *_) in zip(sources, found, strict=True):
         with torch.no_grad():
             expected = model.generate(

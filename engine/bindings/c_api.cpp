@@ -107,7 +107,7 @@ Options read(const nmt_options& wanted) {
   if (wanted.stop < 0 || wanted.stop >= (int32_t)Stop::count)
     throw Error("there is no way to stop of number " + std::to_string(wanted.stop));
   options.stop = (Stop)wanted.stop;
-  options.of_all = wanted.of_all;
+  options.as_transformers = wanted.as_transformers;
   options.forced_end = wanted.forced_end;
   options.on = switches(wanted.without);
   if (wanted.vocabulary_map)

@@ -19,7 +19,7 @@ struct nmt_options {
   int32_t beam_size, n_best;
   float length_penalty;
   int32_t wu, shortest, longest, blocked_ngram, vocabulary_map, scores, attention_layer, attention_head;
-  int32_t stop, of_all, forced_end;
+  int32_t stop, as_transformers, forced_end;
   uint32_t without;
 };
 

@@ -124,10 +124,10 @@ Results Search::beams(const Batch& batch, const Options& options, const std::ato
           continue;
         }
         float* const scores = this->scores(row, s);
-        const float all = options.of_all ? kernel.log_sum(scores, columns) : 0;
+        const float all = options.as_transformers ? kernel.log_sum(scores, columns) : 0;
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
-        block_ngrams(alive.tokens, options, output_, s, scores);
-        const float total = alive.score - (options.of_all ? all : kernel.log_sum(scores, columns));
+        block_ngrams(alive.tokens, options, s, scores);
+        const float total = alive.score - (options.as_transformers ? all : kernel.log_sum(scores, columns));
         const int found = kernel.top(scores, columns, std::min(most, columns), values.data(), places.data());
         int i = 0;
         while (i < found && keep(best, (size_t)most, {total + values[i], beam, places[i]})) ++i;

@@ -36,7 +36,7 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
       } else {
         const int end = output_.column(sentence, model_.shape.end);
         if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
-        block_ngrams(hypothesis.tokens, options, output_, sentence, scores);
+        block_ngrams(hypothesis.tokens, options, sentence, scores);
         column = last && options.forced_end && end >= 0 ? end : kernel.best(scores, columns);
       }
       const int piece = output_.piece(sentence, column);

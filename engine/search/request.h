@@ -33,7 +33,8 @@ struct Options {
   int attention_layer = -1;  // decoder layer whose attention is returned; -1: none
   int attention_head = -1;   // head of that layer; -1: average
   Stop stop = Stop::early;
-  bool of_all = false;      // probabilities are those among all pieces, not among those that are not blocked
+  // Probabilities are those among all pieces, not among those that are not blocked; n-grams count the first input.
+  bool as_transformers = false;
   bool forced_end = false;  // the last piece that `longest` allows is the end, which is certain
   Switches on;
 };

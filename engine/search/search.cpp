@@ -14,16 +14,20 @@ float normalisation(const Options& options, int length) {
   return std::pow(base, options.length_penalty);
 }
 
-void block_ngrams(const std::vector<int32_t>& pieces, const Options& options, const OutputLayer& output, int sentence,
-                  float* scores) {
+void Search::block_ngrams(const std::vector<int32_t>& pieces, const Options& options, int sentence,
+                          float* scores) const {
   const int n = options.blocked_ngram, places = (int)pieces.size() - n + 1;  // number of n-grams
-  if (n < 1 || places < 1) return;
+  if (n < 1 || places < 0) return;
   const int32_t* const first = pieces.data();
   const int32_t* const ending = first + places;  // start of the n-gram that the next piece would complete
+  const int start = model_.shape.start;
   const auto block = [&](int place) {
-    const int column = output.column(sentence, first[place + n - 1]);
+    const int column = output_.column(sentence, place + n > 0 ? first[place + n - 1] : start);
     if (column >= 0) scores[column] = kNever;
   };
+  // The n-gram of the first input and the pieces after it.
+  if (options.as_transformers && (n == 1 || (*ending == start && std::equal(ending + 1, ending + n - 1, first))))
+    block(-1);
   int place = 0;
   for (; options.on.parallel_scan && place + kPanel <= places; place += kPanel)
     for (uint32_t found = kernels().repeats(first + place, ending, n - 1); found; found &= found - 1)

@@ -62,6 +62,8 @@ class Search {
     return members_.empty() ? output_.scores(row, sentence) : mean_scores(row, sentence);
   }
   float* mean_scores(int row, int sentence);
+  // Blocks every piece that would repeat an n-gram.
+  void block_ngrams(const std::vector<int32_t>& pieces, const Options& options, int sentence, float* scores) const;
   bool takes_rows() const;
   // The following do for all models what those of Network do for one.
   void enter(States& state, int sentence) const {
@@ -99,8 +101,5 @@ class Search {
 
 // Divisor of the score of a hypothesis of this many pieces, including the end.
 float normalisation(const Options& options, int length);
-// Blocks every piece that would repeat an n-gram.
-void block_ngrams(const std::vector<int32_t>& pieces, const Options& options, const OutputLayer& output, int sentence,
-                  float* scores);
 
 }  // namespace nmt

@@ -97,7 +97,7 @@ def in_native(forced: Forced, folder: Path, cores: int, without: frozenset[str] 
     engine, shape = native.library(), forced.shape
     worker = engine.Worker(engine.Model(folder / native_model.NAME, without=without), cores)
     length = {"shortest": shape.output, "longest": shape.output}
-    search = {"beam_size": shape.beam, "blocked_ngram": shape.ngram, "of_all": True}  # as transformers
+    search = {"beam_size": shape.beam, "blocked_ngram": shape.ngram, "as_transformers": True}
     options = engine.Options(**search, **length, without=without)
 
     def translate(sources: Numbers) -> Numbers:

@@ -38,8 +38,8 @@ class Options:
     that the map allows for each sentence or, without ``map_per_sentence``, for any sentence of the batch.
     stop: a sentence is done with ``beam_size`` finished hypotheses (1), or not before no live one would beat the worst
     of them at its own length (2) or the longest (3); 0 is 1, but without a length penalty ends earlier, when n_best are
-    known, as CTranslate2 does. of_all: probabilities are those among all pieces, not among those
-    that are not blocked. forced_end: the last piece that ``longest`` allows is the end.
+    known, as CTranslate2 does. as_transformers: probabilities are those among all pieces, not among those that are not
+    blocked, and n-grams count the decoder's first input. forced_end: the last piece that ``longest`` allows is the end.
     attention_layer: decoder layer whose attention is returned; attention_head: -1 averages. without: names of SWITCHES
     to turn off.
     """
@@ -56,7 +56,7 @@ class Options:
     attention_layer: int = -1
     attention_head: int = -1
     stop: int = 0
-    of_all: bool = False
+    as_transformers: bool = False
     forced_end: bool = False
     without: frozenset[str] = frozenset()
 

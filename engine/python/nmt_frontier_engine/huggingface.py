@@ -148,7 +148,7 @@ class _Request:
             longest=longest - len(self.prefix),
             blocked_ngram=config.no_repeat_ngram_size or 0,
             stop=self._stop(config.early_stopping or False),
-            of_all=True,
+            as_transformers=True,
             forced_end=config.forced_eos_token_id is not None,
         )
 
@@ -166,8 +166,6 @@ class _Request:
             raise UnsupportedError(f"decoder_start_token_id={config.decoder_start_token_id!r}, not {self._baked.start}")
         if config.forced_eos_token_id not in (None, end, [end]):
             raise UnsupportedError(f"forced_eos_token_id={config.forced_eos_token_id!r}, not {end}")
-        if config.no_repeat_ngram_size == 1:  # with longer ones it matters only where that piece is said again
-            raise UnsupportedError("no_repeat_ngram_size=1: transformers counts the first input, the engine does not")
         if (config.bad_words_ids or []) != self._baked.banned:
             raise UnsupportedError(
                 f"bad_words_ids={config.bad_words_ids!r}, not those of the model when it was converted"
