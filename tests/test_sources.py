@@ -119,6 +119,17 @@ def test_sacrebleu(tmp_path, monkeypatch):
     assert fetched(tmp_path, sacrebleu="wmt18", mirror=mirror)[0] == [("mirror", "Spiegel")]
 
 
+def test_sets_in_xml_are_the_first_official_reference_and_ask_nothing(tmp_path, monkeypatch):
+    """sacreBLEU downloads the whole archive to list their references, in another order in each process."""
+    from sacrebleu.dataset import DATASETS
+
+    monkeypatch.setattr(DATASETS["wmt22"], "_outdir", str(tmp_path))
+    monkeypatch.setattr(DATASETS["wmt22"], "maybe_download", lambda: pytest.fail("a download"))
+    for field, text in (("src", ENGLISH), ("ref-A", GERMAN), ("ref-B", "another\n")):
+        (tmp_path / f"wmt22.en-de.{field}").write_text(text)
+    assert fetched(tmp_path, sacrebleu="wmt22")[0] == PAIRS
+
+
 # Files and the grammar
 
 

@@ -78,7 +78,8 @@ class File(AddressedSource):
         mirrored = (self.entry["mirror"] or path).replace(LANGUAGE, str(code))
         searched = f"no {mirror / mirrored} in the mirror" if mirror else "no mirror"
         where = "" if Path(path).expanduser().is_absolute() else f" in {Path.cwd()}"
-        return f"{self.name}: {searched}, and no file {path}{where}"
+        remedy = "if it is not yours, the comments of the study's configuration say where to get it"
+        return f"{self.name}: {searched}, and no file {path}{where}; {remedy}"
 
 
 class WebFile(Place):
@@ -190,9 +191,15 @@ class TestSetSide(Place):
     label = "sacrebleu "
 
     def path(self, cache: Path) -> Path:
+        from sacrebleu.dataset.wmt_xml import WMTXMLDataset
+
         dataset, pair = self._dataset()
         source = self.address.endswith(f"/{pair.split('-')[0]}")
-        field = next(name for name in dataset.fieldnames(pair) if name.startswith("src" if source else "ref"))
+        if isinstance(dataset, WMTXMLDataset):  # it would download the file to list its references, in any order
+            names = ["src", *dataset._get_langpair_allowed_refs(pair)]
+        else:
+            names = dataset.fieldnames(pair)
+        field = next(name for name in names if name.startswith("src" if source else "ref"))
         return Path(dataset._get_txt_file_path(pair, field))
 
     def download(self, cache: Path) -> None:
