@@ -34,6 +34,22 @@ def test_dry_run_of_every_study_gives_an_estimate(study, tmp_path):
     assert "train_student" in run.stdout + run.stderr
 
 
+def test_files_that_a_person_downloads_are_asked_for_then_planned(tmp_path):
+    """Students learn from published translations; the published teachers translate the test sets alone."""
+    study = ROOT / "configs/wmt22-efficiency.yaml"
+    run = dry_run("--configfile", study, cwd=tmp_path)
+    missing = "no file wmt22-efficiency/parallel.en.gz in .*; if it is not yours, the comments of the study's configur"
+    assert run.returncode != 0 and re.search(missing, run.stdout + run.stderr)
+    (tmp_path / "wmt22-efficiency").mkdir()
+    for name in ("parallel.en", "parallel.de", "parallel.teacher.de", "monolingual.en", "monolingual.teacher.de"):
+        (tmp_path / f"wmt22-efficiency/{name}.gz").touch()
+    few = extended(tmp_path, study, "cleaning_shards: 2\nalignment: {shards: 2}", study.name)
+    jobs = planned(run := dry_run("--configfile", few, cwd=tmp_path))
+    assert jobs["train_student"] == 5 and jobs["import_teacher"] == 4
+    assert jobs["translate_shard"] == jobs["foreign_outputs"] == 2 * 5  # two test sets, each teacher and all together
+    assert run.stderr.count("model is not there: teacher-4: no wmt22-efficiency/") == 2
+
+
 def test_search_is_planned_with_a_system_that_can_be_measured(tmp_path):
     study = extended(tmp_path, OFFLINE, "search: {system: tiny}")
     plan = succeeded(dry_run("search", "--configfile", study, cwd=tmp_path))

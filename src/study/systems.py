@@ -189,7 +189,7 @@ def absent_models(config: Configuration) -> list[str]:
     for name, teacher in config.teachers.items():
         environment = teacher.converted and teacher.converted.environment
         commands = ENVIRONMENTS.get(teacher.converted.toolkit) if teacher.converted else None
-        for path in (path for path in teacher_paths(teacher) if not Path(path).exists()):
+        for path in (path for path in dict.fromkeys(teacher_paths(teacher)) if not Path(path).exists()):
             remedy = f"; make it: {commands.format(path)}" if commands and path == environment else ""
             absent.append(f"{name}: no {path}{remedy}")
     entries: dict[str, Teacher | Student] = {**config.teachers, **config.students}
