@@ -1,6 +1,6 @@
 """OpenNMT at WNGT 2020 (Klein et al. 2020).
 
-- Table 5: ``ladder``, ``ladder_report``, ``rungs``
+- Table 5: ``ladder``, ``ladder_report``, ``rungs``; what it owes to its batches: ``batches``
 - Table 6: ``end_to_end``, ``end_to_end_report``
 - Figure 2: ``scaling``, ``scaling_report``
 """

@@ -1,0 +1,34 @@
+"""Tables 5 and 6 with the batches of OpenNMT-tf's automatic configuration, and what packing brings with the map.
+
+The paper prints the batches of its optimised rows only. OpenNMT-tf 2.10.1 (2020) has 32 sentences a batch where it is
+given ``--auto_config``, of similar length: in buckets of five pieces, here by sorting. The benchmark of CTranslate2 of
+that year gives it that, and CTranslate2 32 sentences in the order of the text. The rows of the native engine have the
+settings of table 6, optimised. The command is in results/reference/wngt2020-speed/README.md.
+"""
+
+from common.errors import command
+from experiments import table_rows
+from experiments.table_rows import Row
+from findings.comparison import BASELINE, BEAM, CTRANSLATE2
+
+BASE, SMALL = "wngt2020-base", "wngt2020-4-3"
+OWN = 32  # sentences of a batch in OpenNMT-tf's automatic configuration
+IN_ORDER = frozenset({"sorting", "overlap"})
+ROWS = {
+    "OpenNMT-tf, greedy, similar lengths": Row(BASE, engine=BASELINE, batch_sentences=OWN),
+    "CTranslate2, in order": Row(BASE, engine=CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER),
+    "CTranslate2, in order, int8": Row(BASE, "int8", CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER),
+    "CTranslate2, sorted, int8": Row(BASE, "int8", CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER - {"sorting"}),
+    "native engine, not packed": Row(BASE, "int8", vocabulary_map=True, without=frozenset({"packed"})),
+    "native engine, packed": Row(BASE, "int8", vocabulary_map=True),
+    "OpenNMT-tf, beam 4, similar lengths, (4:3)": Row(SMALL, engine=BASELINE, beam_size=BEAM, batch_sentences=OWN),
+}
+
+
+def main() -> None:
+    args = table_rows.parser(__doc__).parse_args()
+    table_rows.measure(ROWS, table_rows.by_system(args.models), args)
+
+
+if __name__ == "__main__":
+    command(main)
