@@ -80,6 +80,8 @@ class RichTranslator(Translator):
             raise UserError(
                 "--protect: what stands behind symbols cannot be aligned; leave out --html and --replace-unknown"
             )
+        if aligned and options.get("recase"):
+            raise UserError("--recase: changed text cannot be aligned; leave out --html and --replace-unknown")
         super().__init__(folder, alignment=aligned, **options)
         self._processors = of_folder(Path(folder)).processors
         if aligned and not self._processors:

@@ -29,7 +29,7 @@ from common.command_line import there
 from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
 from common.progress import progress
-from decode import protection, rich_text
+from decode import capitals, protection, rich_text
 from decode.pipeline import NAMED
 from decode.translator import Translator, decoding_options
 from formats.model_folder import NOT_DECODED
@@ -261,6 +261,8 @@ def report(counts: Counter[str], longest_input: int, longest_output: int) -> Non
     if lines := counts["lines_looped"]:
         where = named(counts, "lines_looped")
         print(f"{lines} translations repeated themselves and were ended{where}", file=sys.stderr)
+    if lines := counts["lines_recased"]:
+        print(f"{lines} lines in capitals were translated without them", file=sys.stderr)
     if protected := protection.summary(counts):
         print(protected, file=sys.stderr)
 
@@ -276,6 +278,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     decoding_options(parser)
     protection.options(parser)
+    capitals.options(parser)
     rich_text.options(parser)
     parser.add_argument("--input", type=there, help="text to translate; default: standard input")
     parser.add_argument("--output", type=Path, help="translation; default: standard output")
@@ -293,7 +296,7 @@ def main() -> None:
         source = stack.enter_context(open(args.input, "rb")) if args.input else sys.stdin.buffer
         if args.output and args.output.exists() and os.path.samestat(args.output.stat(), os.fstat(source.fileno())):
             raise UserError(f"{args.output} is the input, too; write the translation to another file")
-        translator = rich_text.loaded(args, **protection.chosen(args))
+        translator = rich_text.loaded(args, **protection.chosen(args), recase=args.recase)
         stack.callback(translator.close)
         if translator.engine.int8_saturates:
             print(cpu.warning(args.model), file=sys.stderr)

@@ -4,6 +4,7 @@ import argparse
 import itertools
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from common import machine
 from common.command_line import positive, there
 from common.errors import UserError
 from decode import engines, tuned
+from decode.capitals import Capitals
 from decode.engines import Search
 from decode.engines.interface import Device
 from decode.pipeline import GPU, MANY_CORES, LongLines, Pipeline
@@ -57,6 +59,7 @@ class Translator(Pipeline):
     with spaces between them, instead of the model's prefixes; the first may be text instead, as T5's models have it.
     others: folders of further models of the same vocabulary, whose probabilities are averaged with those of the first.
     protect, protect_missing: kinds of text to keep as it is, and what becomes of those lost (decode.protection).
+    recase: translate lines in capitals without them (decode.capitals).
     end_loops: end a translation that repeats itself, if the engine can. copying: lines without letters are not
     translated. search: further fields of decode.engines.Search.
     Raises UserError for a folder that cannot be decoded.
@@ -80,6 +83,7 @@ class Translator(Pipeline):
         others: Iterable[str | Path] = (),
         protect: Collection[str] = (),
         protect_missing: Missing | None = None,
+        recase: bool = False,
         end_loops: bool = True,
         copying: bool = True,
         **search: Any,
@@ -109,7 +113,10 @@ class Translator(Pipeline):
         coder, translate = self.engine.coded(tokenizer)
         super().__init__(coder, translate, batch_tokens, workers, long_lines, **batching)
         self.naming = protect_missing != "keep"  # it translates lines in pieces
-        self._protect = {"protect": [*protect], "protect_missing": protect_missing} if protect else {}
+        self._chosen: dict[str, Any] = {"recase": True} if recase else {}
+        self._chosen |= {"protect": [*protect], "protect_missing": protect_missing} if protect else {}
+        languages = self.description.source, self.description.target
+        self._capitals = Capitals(*languages, self.counts) if recase else None
         self._protection = (
             protection(folder, protect, protect_missing, tokenizer.processors, self.counts) if protect else None
         )
@@ -123,11 +130,13 @@ class Translator(Pipeline):
         every |= {"engine": self.engine.name, "version": self.engine.version}
         batched = self.engine.of_batch or "map_per_sentence" in self.search.without
         left_out = {"without", "others", "overlap", *(() if batched else BATCHING)}
-        return {name: value for name, value in every.items() if name not in left_out} | self._protect
+        return {name: value for name, value in every.items() if name not in left_out} | self._chosen
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        plain = super().windows
-        return self._protection.windows(plain, lines) if self._protection else plain(lines)
+        translated = super().windows
+        if self._capitals:
+            translated = partial(self._capitals.windows, translated)
+        return self._protection.windows(translated, lines) if self._protection else translated(lines)
 
     def close(self) -> None:
         """Discard waiting batches, and stop running ones if the engine can."""

@@ -1,0 +1,130 @@
+"""Lines in capitals, translated without them: a model that learned from ordinary text knows few words in capitals.
+
+A line in ALL CAPS or in Title Case loses its capitals, but for the first letter of each sentence, and its translation
+gets them. What must come through as it is, such as a URL, a tag or a symbol of decode.protection, is neither changed
+nor looked at. A line of a script without case, a short word that may be an acronym, and a list of names are left alone.
+"""
+
+import argparse
+import re
+import unicodedata
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from decode.protection import BYTE_ORDER_MARK, Windows
+from formats.protection import Finder
+
+Case = Literal["", "upper", "title"]
+
+DOTTED = ("tr", "az", "crh", "tur", "aze", "azj")  # languages where a capital i has a dot, and a small I has none
+UPPER_WORDS, TITLE_WORDS = 2, 4  # that a line must have, but for a lone word of five letters, or with ! or ?
+PER_COMMA = 3  # words of a line in Title Case, or fewer, are a list of names
+
+_HELD = "\uffff"  # stands for what is not changed
+_SMALL = "".join(filter(str.islower, map(chr, range(0x10000))))
+_ORDINARY = re.compile(f" [{_SMALL}]{{4,}} ")
+_LETTERS, _TWO = re.compile(r"[^\W\d_]+"), re.compile(r"[^\W\d_]{2}")
+_WORD = re.compile(r"(?<!\S)[^\w\s]*[^\W\d_][^\s\d_]*(?!\S)")  # BMW X5 and MAX_VALUE have one and none
+_FIRST = re.compile(r"(?<!\S)[^\W\d_]")  # letters of words
+_TITLED = re.compile(rf"(?:(?<!\S)|(?<={_HELD}))[\"'“„«(]*[^\W\d_]")
+_LONE = re.compile(r"(?:[\W\d]*\W)?(?:[^\W\d_]{5,}|[^\W\d_]{3,}\W*[!?])\W*")
+_OF_ANY_CASE = str.maketrans("", "", "ßªº")  # STRAßE and Nº are in capitals
+_ENGLISH_I = re.compile(r"\bi\b")
+_BEGINS = re.compile(rf"(^|[\w{_HELD}][.!?…]+[\"'”’»)]*\s)([\W_]*[^\W\d_])")
+# Also held in a source: the target language before it, initials, and abbreviations such as U.S.
+_MORE = rf"^>>\S+<<|(?:\b[^\W\d_]\.)+|{_HELD}"
+
+
+class Capitals:
+    """Takes the capitals from lines, and gives them to their translations.
+
+    source, target: codes of languages, if known. ``counts["lines_recased"]`` grows with every window.
+    """
+
+    def __init__(self, source: str | None, target: str | None, counts: Counter[str]):
+        self._source, self._target = (re.split("[-_]", code or "")[0] for code in (source, target))
+        self._finder, self._counts = Finder(("url", "email", "tag", "placeholder")), counts  # the kinds with letters
+
+    def windows(self, translated: Windows, lines: Iterable[str]) -> Iterator[list[str]]:
+        """As ``translated``, which it translates the lines with."""
+        waiting: deque[Case] = deque()
+
+        def without() -> Iterator[str]:
+            for line in lines:
+                text, case = self.without(line)
+                waiting.append(case)
+                yield text
+
+        for outputs in translated(without()):
+            cases = [waiting.popleft() for _ in outputs]
+            self._counts["lines_recased"] += sum(map(bool, cases))
+            yield [self.restored(*pair) if pair[1] else pair[0] for pair in zip(outputs, cases, strict=True)]
+
+    def without(self, line: str) -> tuple[str, Case]:
+        """A line without its capitals, and which it had."""
+        if _ORDINARY.search(line) and "<" not in line and "{" not in line:  # most lines; tags may have such a word
+            return line, ""
+        if line == line.lower():  # or have no case
+            return line, ""
+        text, items = self._held(line.removeprefix(BYTE_ORDER_MARK), _MORE)
+        if not (case := _case(text)):
+            return line, ""
+        text = self._lower(text) if case == "upper" else _LETTERS.sub(self._lower_word, text)
+        if self._source in ("en", "eng"):
+            text = _ENGLISH_I.sub("I", text)
+        if not _LONE.fullmatch(text):  # models know a lone word in lower case
+            text = _BEGINS.sub(lambda match: match[1] + _upper(match[2], self._source), text)
+        return _filled(text, items), case
+
+    def restored(self, translation: str, case: Case) -> str:
+        """A translation with the capitals that its source had."""
+        text, items = self._held(translation, _HELD)
+        changed = _LETTERS if case == "upper" else _TITLED
+        return _filled(changed.sub(lambda match: _upper(match[0], self._target), text), items)
+
+    def _held(self, line: str, more: str) -> tuple[str, list[str]]:
+        """The line with one character for each part that must not change, and these parts. more: a further pattern."""
+        spans = sorted(match.span() for match in [*self._finder.found(line), *re.finditer(more, line)])
+        text, items, end = "", [], 0
+        for start, stop in spans:
+            if start >= end:
+                text, end = text + line[end:start] + _HELD, stop
+                items.append(line[start:stop])
+        return text + line[end:], items
+
+    def _lower(self, text: str) -> str:
+        return (text.replace("I", "ı") if self._source in DOTTED else text).replace("İ", "i").lower()
+
+    def _lower_word(self, match: re.Match[str]) -> str:
+        """A word of Title Case; USA and McDonald keep their capitals."""
+        return self._lower(match[0]) if len(match[0]) == 1 or match[0][1:].islower() else match[0]
+
+
+def _case(text: str) -> Case:
+    """The capitals that a whole line has."""
+    cased = text.translate(_OF_ANY_CASE)
+    if any(unicodedata.category(letter) == "Lo" for letter in {*cased}):
+        return ""  # acronyms in a script without case
+    if cased.isupper():
+        words = len(_WORD.findall(text)) if _TWO.search(text) else 0
+        return "upper" if words >= UPPER_WORDS or _LONE.fullmatch(text) else ""
+    first = _FIRST.findall(text)
+    enough = len(first) >= max(TITLE_WORDS, PER_COMMA * text.count(",") + 1)
+    return "title" if enough and "".join(first).isupper() else ""
+
+
+def _upper(text: str, language: str) -> str:
+    text = text.replace("i", "İ") if language in DOTTED else text
+    return text.replace("ß", "ẞ").upper()  # the first choice of German rules since 2024; SS makes two words one
+
+
+def _filled(text: str, items: list[str]) -> str:
+    """A line with the parts that it was held without."""
+    left = iter(items)
+    return re.sub(_HELD, lambda _: next(left), text) if items else text
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    about = "translate lines in ALL CAPS or Title Case without their capitals, and give these to the translations"
+    parser.add_argument("--recase", action="store_true", help=about)
