@@ -150,13 +150,17 @@ def test_every_list_is_translated_scored_and_counted(measured):
     assert list(row["lists"]) == ["clean", *perturb.PERTURBATIONS, "joined", "words", "suite"][: len(row["lists"])]
     for name, part in row["lists"].items():
         lines = [*records.read(measured / f"inputs/{name}.tsv.zst")]
-        (output,) = (measured / "out").glob(f"*.{name}.txt")
+        (output,) = (measured / "out").glob(f"*.beam1.{name}.txt")
         outputs = output.read_text().split("\n")[:-1]
         assert part["sentences"] == len(lines) == len(outputs)
         assert ("bleu_lowercased" in part) == (name in ("clean", *perturb.CASE))
         assert ("bleu" in part) == (name not in (*perturb.CASE, "words", "suite"))
         assert part["survived"] == robustness.survived(lines, outputs)
     assert [row["lists"][kind]["survived"][kind][1] for kind in KINDS] == [12] * len(KINDS)
+    recased = row["recased"]
+    assert list(recased) == ["clean", "upper_case", "title_case"] and recased["clean"] == row["lists"]["clean"]
+    (upper,) = (measured / "out").glob("*.beam1.recased.upper_case.txt")
+    assert upper.read_text().isupper() and recased["upper_case"] != row["lists"]["upper_case"]
     assert row["lists"]["suite"]["survived"]["url"][1] == 10
 
 
@@ -167,7 +171,8 @@ def made(system="s", **lists):
     found |= {kind: part | {"bleu": 30.0, "chrf": 50.0, "survived": {kind: [9, 10]}} for kind in KINDS}
     found["suite"] = part | {"survived": {"alone": [1, 20]}, "twice": 3}
     about = {"system": system, "role": "student", "engine": "native", "compute_type": "int8", "beam_size": 1}
-    return about | {"vocabulary_map": True, "lists": found | lists}
+    recased = {"upper_case": part | {"bleu_lowercased": 41.0, "chrf_lowercased": 61.5}}
+    return about | {"vocabulary_map": True, "lists": found | lists, "recased": recased}
 
 
 def test_a_protected_row_has_its_own_name():
@@ -184,14 +189,21 @@ def test_the_report_of_a_tiny_record(tmp_path):
     data = page.read(tmp_path / "robustness.json")
     text = page.table(data)
     cells = {line.split("|")[1].strip(): line.split("|")[2].strip() for line in text.splitlines() if "|" in line[:1]}
-    expected = {"as it is": "60.0", "upper case": "-50.0", "emoji": "90.0 %", "suite: alone": "5.0 %"}
+    expected = {
+        "as it is": "60.0",
+        "upper case": "-50.0",
+        "upper case, recased": "-0.5",
+        "emoji": "90.0 %",
+        "suite: alone": "5.0 %",
+    }
     expected |= {"loops": "5.6 %", "said twice": "30.0 %", "failed": "s int8 greedy map"}
     assert {name: cells[name] for name in expected} == expected
     assert [*page.bleu(data)][1] == {"input": "upper case", "s int8 greedy map": "-40.0", "t int8 greedy map": "-40.0"}
     assert page.section(data).keys() == {"input", "survived", "failed"}
     left, right = page.draw(data).axes
     assert (
-        list(left.lines[0].get_xdata()) == [-40, *[-10] * len(KINDS)] and list(right.lines[0].get_xdata()) == [90] * 6
+        list(left.lines[0].get_xdata()) == [-40, *[-10] * len(KINDS), -1]
+        and list(right.lines[0].get_xdata()) == [90] * 6
     )
 
 

@@ -25,7 +25,10 @@ class Translated(TypedDict):
 
 
 class Row(TypedDict):
-    """A system, its type and its search. protected: by decode.protection. lists: by name, those of measure.perturb."""
+    """A system, its type and its search. protected: by decode.protection. lists: by name, those of measure.perturb.
+
+    recased: some of these again, with decode.capitals.
+    """
 
     system: str
     role: str
@@ -35,6 +38,7 @@ class Row(TypedDict):
     vocabulary_map: bool
     protected: NotRequired[bool]
     lists: dict[str, Translated]
+    recased: NotRequired[dict[str, Translated]]
 
 
 class Robustness(TypedDict):

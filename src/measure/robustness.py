@@ -8,7 +8,7 @@ import argparse
 import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.chrf import CHRF
@@ -30,7 +30,9 @@ from measure.perturb import CASE, CLEAN, JOINED, PERTURBATIONS, SUITE, WORDS
 
 LONG = 3  # times the length that is expected
 SHORT = 10  # characters more that even one word may take
+RECASED = (CLEAN, "upper_case", "title_case")  # the lists that are also translated with --recase
 Lines = list[tuple[str, ...]]
+Decoded = tuple[Translator, dict[str, Translated]]
 
 
 def installed(models: Iterable[Path]) -> list[Path]:
@@ -108,6 +110,24 @@ def survived(lines: Lines, outputs: Sequence[str]) -> dict[str, list[int]]:
     return found
 
 
+def decoded(model: Path, names: Iterable[str], lists: Lists, folder: Path | None, **options: Any) -> Decoded:
+    """The translator, closed, and the scores and counts of some lists. folder: to write the translations into."""
+    translator = Translator(model, **options)
+    about = translator.description
+    ways = [f"beam{options['beam_size']}", *["protected"] * bool(options["protect"]), *["recased"] * options["recase"]]
+    named = f"{about.system or model.parent.name}, {model.name}, {', '.join(ways)}"
+    names = [name for name in names if name in lists.lines]
+    found: dict[str, Translated] = {}
+    for name in progress(names, named, len(names), "list"):
+        outputs = list(translator.translate(row[0] for row in lists.lines[name]))
+        found[name] = lists.translated(name, outputs)
+        if folder:
+            path = folder / f"{about.system}.{model.name}.{'.'.join(ways)}.{name}.txt"
+            write_text(path, "".join(f"{line}\n" for line in outputs))
+    translator.close()
+    return translator, found
+
+
 def rows(models: Iterable[Path], beam_sizes: Sequence[int], lists: Lists, args: argparse.Namespace) -> Iterable[Row]:
     """Every system with every beam, and those that learned it also with protection.
 
@@ -116,29 +136,20 @@ def rows(models: Iterable[Path], beam_sizes: Sequence[int], lists: Lists, args: 
     for model in models:
         ways = (False, True) if engines.describe(model).system in args.protected else (False,)
         for beam_size, protected in itertools.product(beam_sizes, ways):
-            kinds = KINDS if protected else ()
-            translator = Translator(
-                model, beam_size, vocabulary_map=args.vocabulary_map, workers=args.threads, protect=kinds
-            )
-            about, search = translator.description, translator.search
-            found: dict[str, Translated] = {}
-            named = f"{about.system or model.parent.name}, {model.name}, beam {beam_size}{', protected' * protected}"
-            for name, lines in progress(lists.lines.items(), named, len(lists.lines), "list"):
-                outputs = list(translator.translate(row[0] for row in lines))
-                found[name] = lists.translated(name, outputs)
-                if args.translations:
-                    way = f"beam{beam_size}{'.protected' * protected}"
-                    path = args.translations / f"{about.system}.{model.name}.{way}.{name}.txt"
-                    write_text(path, "".join(f"{line}\n" for line in outputs))
-            translator.close()
+            options = {"beam_size": beam_size, "vocabulary_map": args.vocabulary_map, "workers": args.threads}
+            options |= {"protect": KINDS if protected else (), "recase": False}
+            translator, found = decoded(model, lists.lines, lists, args.translations, **options)
+            _, recased = decoded(model, RECASED, lists, args.translations, **options | {"recase": True})
+            about = translator.description
             row = Row(
                 system=about.system or model.parent.name,
                 role=about.role or "imported",
                 engine=about.engine,
                 compute_type=about.quantization,
                 beam_size=beam_size,
-                vocabulary_map=search.vocabulary_map,
+                vocabulary_map=translator.search.vocabulary_map,
                 lists=found,
+                recased=recased,
             )
             if protected:
                 row["protected"] = True

@@ -15,10 +15,11 @@ from report.figure import Style
 from report.markup import NONE
 
 NOTE = """BLEU on {test_set} as it is, and below it what a perturbed version changes it by; with other case, both are
-scored without regard to case. Survived: what was inserted, or what an input of the suite must keep, is in the
-translation unchanged and exactly once. Failed, of all lines: loops, where the same words or characters come at least
-four times in a row; empty translations; long ones, of more than three times the expected length. Said twice: of single
-words and the inputs of the suite, those whose translation is the same words two times."""
+scored without regard to case. Recased: with --recase, which translates lines in capitals without them. Survived: what
+was inserted, or what an input of the suite must keep, is in the translation unchanged and exactly once. Failed, of all
+lines: loops, where the same words or characters come at least four times in a row; empty translations; long ones, of
+more than three times the expected length. Said twice: of single words and the inputs of the suite, those whose
+translation is the same words two times."""
 LISTS = {  # names on the page
     "clean": "as it is",
     "no_final_punctuation": "no final punctuation",
@@ -30,6 +31,7 @@ LISTS = {  # names on the page
 }
 COUNTED = {"loops": "loops", "empty": "empty", "long": "long", "twice": "said twice"}
 PROTECTED = "Protected: what must survive was hidden behind symbols that the system learned to copy."
+RECASED = ", recased"  # behind the names of lists
 ALONE = ("words", "suite")  # lists without references
 
 
@@ -50,12 +52,18 @@ def label(row: Row) -> str:
 
 
 def name_of(part: str) -> str:
-    return LISTS.get(part, part.replace("_", " "))
+    name = part.removesuffix(RECASED)
+    return LISTS.get(name, name.replace("_", " ")) + part.removeprefix(name)
+
+
+def parts(row: Row) -> dict[str, Translated]:
+    """Everything that was translated with references, by name; the clean test set first."""
+    found = {name: part for name, part in row["lists"].items() if name not in ALONE}
+    return found | {f"{name}{RECASED}": part for name, part in row.get("recased", {}).items()}
 
 
 def names(data: Robustness) -> list[str]:
-    """The lists with references, the clean test set first."""
-    return [name for name in data["rows"][0]["lists"] if name not in ALONE]
+    return [*parts(data["rows"][0])]
 
 
 def score(part: Translated, key: str) -> float:
@@ -68,7 +76,7 @@ def score(part: Translated, key: str) -> float:
 
 def lost(row: Row, name: str, key: str = "bleu") -> float:
     """What a perturbation changes a score by."""
-    part, clean = row["lists"][name], row["lists"]["clean"]
+    part, clean = parts(row)[name], row["lists"]["clean"]
     return score(part, key) - (clean[key] if key in part else clean[f"{key}_lowercased"])
 
 
