@@ -52,6 +52,32 @@ def folders() -> Path:
     return root
 
 
+@functools.cache
+def with_symbols(words: int) -> Path:
+    """A folder in float32 whose vocabulary has symbols. words: pieces that its map allows beside a source's symbols."""
+    from models import folders as models
+    from models import opennmt_model
+    from models import sentences as texts
+
+    from export import model_folder, read_opennmt_tf
+    from formats.protection import SYMBOLS
+    from train.vocabulary import entries, train
+
+    root = Path(tempfile.mkdtemp(prefix="native-symbols-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    tokenizer = train(texts(300), "unigram", 200, 1.0, 1, symbols=SYMBOLS)
+    (root / "tokenizer").write_bytes(tokenizer)
+    pieces = [*entries(tokenizer)]
+    opennmt_model(root / "opennmt-tf", pieces)
+    known = [piece for piece in pieces[3:] if "⟦" not in piece][:words]
+    lines = [f"\t{' '.join(known)}\n", *(f"{symbol}\t{symbol}\n" for symbol in SYMBOLS)]
+    (root / "map").write_text("".join(lines), encoding="utf-8")
+    read_opennmt_tf.read(root / "opennmt-tf").write("float32", root / "weights")
+    description = replace(describe(models()["float32"]), engine="native", quantization="float32", system="s")
+    model_folder.make(description, root / "weights", root / "tokenizer", root / "map", root / "native-float32")
+    return root / "native-float32"
+
+
 def random_map(pieces: list[str], seed: int = 1) -> str:
     """A vocabulary map with n-grams of one to three of these pieces."""
     generator = random.Random(seed)

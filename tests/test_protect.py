@@ -9,25 +9,22 @@ import pytest
 import warm
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from models import folders, opennmt_model, sentences
-from msgspec.structs import replace
+from models import folders, sentences
 from reports import run
 
 from common.errors import UserError
 from decode.engines.native import Native
 from decode.protection import Protection, summary, symbols_of
 from decode.translator import Translator
-from export import model_folder, read_opennmt_tf
 from findings.survival import survive
 from formats import records
 from formats.loading import pieces
-from formats.model_folder import describe
 from formats.protection import KINDS, SYMBOL, SYMBOLS
 from formats.sentence import one_line
 from measure import perturb
 from report import robustness as page
 from train import augmentation
-from train.vocabulary import entries, train
+from train.vocabulary import train
 
 TEXT = "Ask <b>Anna</b> (anna@example.org) or see https://example.org/a?b=1, room 12."
 HIDDEN = "Ask ⟦1⟧ Anna ⟦2⟧ (⟦3⟧) or see ⟦4⟧, room ⟦5⟧."
@@ -189,22 +186,17 @@ def test_symbols_through_an_engine_and_in_the_measurement(tmp_path):
     """Random weights over a vocabulary with symbols: the map lets nothing but the symbol through."""
     if not Native.supported():
         pytest.skip("the native engine is not installed")
-    tokenizer = train(sentences(300), "unigram", 200, 1.0, 1, symbols=SYMBOLS)
-    (tmp_path / "tokenizer").write_bytes(tokenizer)
-    opennmt_model(tmp_path / "opennmt-tf", [*entries(tokenizer)])
-    (tmp_path / "map").write_text("".join(["\t\n", *(f"{symbol}\t{symbol}\n" for symbol in SYMBOLS)]))
-    read_opennmt_tf.read(tmp_path / "opennmt-tf").write("float32", tmp_path / "weights")
-    description = replace(describe(folders()["float32"]), engine="native", quantization="float32", system="s")
-    files = tmp_path / "weights", tmp_path / "tokenizer", tmp_path / "map"
-    model_folder.make(description, *files, tmp_path / "native-float32")
+    import native
+
+    folder = native.with_symbols(words=0)
     line = f"{'x ' * 30}https://example.org/a?b=1"
-    assert [*Translator(tmp_path / "native-float32", protect=["url"]).translate([line])] in ([""], [line.split()[-1]])
+    assert [*Translator(folder, protect=["url"]).translate([line])] in ([""], [line.split()[-1]])
     records.write(tmp_path / "t.tsv.zst", [(text, text) for text in sentences(4)])
     languages = ("--languages", "nl", "de")  # without a suite
     assert not run(
         "measure.perturb", "--test-set", tmp_path / "t.tsv.zst", *languages, "--output", tmp_path / "in"
     ).returncode
-    options = ["--models", tmp_path / "native-float32", "--inputs", tmp_path / "in", "--test-set", "t", *languages]
+    options = ["--models", folder, "--inputs", tmp_path / "in", "--test-set", "t", *languages]
     done = run("measure.robustness", *options, "--protected", "s", "--output", tmp_path / "robustness.json")
     assert done.returncode == 0, done.stderr
     plain, protected = page.read(tmp_path / "robustness.json")["rows"]

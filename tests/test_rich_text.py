@@ -1,23 +1,33 @@
 """Markup, paragraphs and unknown words through the native engine."""
 
+import functools
 import re
 import shutil
+from collections import Counter
+from html import escape
+from random import Random
 
 import native
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from models import folders, sentences
 from msgspec.structs import replace
+from test_markup import Nesting, element
 from translation import run
 
 from common.errors import UserError
 from common.files import write_json
 from decode import rich_text
 from decode.engines.interface import Attended
+from decode.markup import Line
 from decode.rich_text import RichTranslator
 from decode.sentences import splitter
 from decode.translator import Tokenizer, Translator
 from formats.model_folder import Alignment, describe
+from formats.protection import KINDS, SYMBOLS, Finder
+from train import augmentation
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +122,118 @@ def test_a_protected_item_stays_in_one_sentence(model, monkeypatch):
     assert found.count("https://x.org/A!B?c=D") == 1 and translator.counts["protected_url"] == 1
 
 
-def test_markup_and_protection_exclude_each_other(model):
+@functools.cache
+def with_symbols(**options):
+    return RichTranslator(native.with_symbols(words=20), html=True, checksums=False, copying=False, **options)
+
+
+def translated(translator, model, *lines):
+    """Lines translated by a function of a sentence's pieces, which returns places of them and the attention."""
+    coder = translator._tokenizer
+
+    def batch(sentences):
+        found = []
+        for pieces in sentences:
+            places, attention = model([coder.text(piece) for piece in pieces])
+            output = [pieces[place] for place in places]
+            found.append(Attended(output, [*map(coder.text, output)], np.float32(attention), looped=False))
+        return found
+
+    translator._translate = batch
+    return [*translator.translate(lines)]
+
+
+def copying(pieces):
+    return range(len(pieces)), np.eye(len(pieces))
+
+
+def losing(pieces):
+    places = [place for place, piece in enumerate(pieces) if "⟦" not in piece and piece != "▁"]
+    return places, np.eye(len(pieces))[places]
+
+
+LINK = "<a href='x'>https://example.org/a?b=1&amp;c</a>"
+KEPT = (
+    f"ab <b>cd</b> {LINK} <i>ab 18.10</i> ab",
+    f"<b>{LINK} cd</b> ab 5 a@x.org",
+    "&lt;b&gt; ab &lt;/b&gt; <i>{name}</i> ab<br>cd <b>🎉</b>",
+    "<b>42</b> <i>7</i>",  # copied
+    "ab <b>cd</b>",
+    "ab https://x.org/e\u0301 <b>cd</b>",  # no form C
+)
+
+
+def test_protected_items_come_back_with_their_tags():
+    translator = with_symbols(protect=KINDS)
+    assert translated(translator, copying, *KEPT) == [*KEPT]
+    assert translator.counts == translator.counts | {"protected_url": 3, "protected_tag": 2, "protected_email": 1}
+    first, *_ = translated(with_symbols(protect=KINDS, protect_missing="append"), losing, *KEPT)
+    assert first == f"ab <b>cd</b> <i>ab</i> ab {LINK} 18.10"
+
+
+def test_an_item_is_aligned_with_itself_whatever_the_attention_is():
+    translator = with_symbols(protect=KINDS)
+    line = f"ab cd {LINK} <b>18.10</b> ab"
+    assert translated(translator, lambda pieces: (range(len(pieces)), np.ones([len(pieces)] * 2)), line) == [line]
+
+
+def test_what_a_tag_divides_is_whole():
+    line = "ab <b>https://example</b>.org/cd ab cd"
+    assert translated(with_symbols(protect=("url",)), copying, line) == ["ab <b>https://example.org/cd</b> ab cd"]
+
+
+def test_an_unknown_piece_that_is_aligned_with_an_item_becomes_it(monkeypatch):
+    translator = RichTranslator(native.with_symbols(words=20), replace_unknown=True, protect=["url"])
+    monkeypatch.setattr(RichTranslator, "_unknown", "▁ab")
+
+    def model(pieces):
+        return [pieces.index("▁ab")], [[float("⟦" in piece) for piece in pieces]]
+
+    assert translated(translator, model, "ab https://x.org/a cd") == ["https://x.org/a"]
+    assert not translator.counts["lost_url"]
+
+
+def test_lines_in_pieces_are_not_aligned(model):
     for option in ("html", "replace_unknown"):
-        with pytest.raises(UserError, match="--protect: what stands behind symbols cannot be aligned; leave out --htm"):
-            RichTranslator(model, **{option: True}, protect=["url"], protect_missing="append")
+        with pytest.raises(UserError, match="--protect-missing keep: lines in pieces cannot be aligned"):
+            RichTranslator(model, **{option: True}, protect=["url"], protect_missing="keep")
+
+
+WORD = st.one_of(
+    st.sampled_from(["ab", "cde", "f", "犬が", "&amp;", "(", ".", "&lt;i&gt;", "<img src='5'>", "5", "⟦3⟧", "é"]),
+    st.builds(
+        lambda kind, seed: escape(getattr(augmentation, kind)(Random(seed)), quote=False),
+        st.sampled_from(sorted({*KINDS} - {"tag"})),
+        st.integers(0, 999),
+    ),
+)
+MARKUP = st.lists(st.recursive(WORD, element, max_leaves=9), min_size=1, max_size=6).map(" ".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(MARKUP, min_size=1, max_size=8),
+    st.integers(0, 9999),
+    st.sampled_from([("en", 16), ("ja", 16), ("en", 2), ("en", 0)]),
+)
+def test_whatever_a_model_does_tags_nest_and_every_item_is_there(lines, seed, kind):
+    """Pieces and attention at random: no item is lost, or divided by a tag."""
+
+    def model(pieces):
+        drawn = np.random.default_rng(seed + len(pieces))
+        places = drawn.integers(len(pieces), size=drawn.integers(len(pieces) + 3))
+        return [*map(int, places)], drawn.random((len(places), len(pieces)))
+
+    translator = with_symbols(protect=KINDS, protect_missing="append")
+    translator._spaced, translator._hiding._symbols = kind[0] == "en", SYMBOLS[: kind[1]]
+    finder = Finder(KINDS)
+    for line, found in zip(lines, translated(translator, model, *lines), strict=True):
+        assert sorted(Nesting(found).tags) == sorted(Nesting(line).tags)
+        assert len(Line(found).texts) == len(Line(line).texts)
+        wanted = Counter(match[0] for text in Line(line).texts for match in finder.found(text.text))
+        for item, count in wanted.items():
+            assert found.count(escape(item, quote=False)) >= count, (line, found)
+        assert "⟦" in line or "⟦" not in found
 
 
 SPLIT = {

@@ -168,10 +168,14 @@ def placed(source: Text, translation: str, alignment: Alignment, units: Sequence
     return _Placing(source, translation, alignment, units).written()
 
 
-def units(text: str, pieces: Iterable[Span] | None = None) -> list[Span]:
-    """Words, numbers and marks; in a language without spaces what they are inside of ``pieces``."""
+def units(text: str, pieces: Iterable[Span] | None = None, items: Iterable[Span] = ()) -> list[Span]:
+    """Words, numbers and marks; in a language without spaces what they are inside of ``pieces``; items whole."""
     spans = [(0, len(text))] if pieces is None else pieces
-    return [match.span() for begin, end in spans for match in UNIT.finditer(text, begin, end)]
+    inside = {place for begin, end in items for place in range(begin + 1, end)}
+    found: list[Span] = []
+    for match in (match for begin, end in spans for match in UNIT.finditer(text, begin, end)):
+        found.append((found.pop()[0] if found and match.start() in inside else match.start(), match.end()))
+    return found
 
 
 class _Placing:

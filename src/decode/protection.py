@@ -31,32 +31,48 @@ _WORD = re.compile("[A-Za-z0-9_\u00c0-\u024f]")
 
 
 class Item(NamedTuple):
-    """Text to keep, and whether it is a tag that touches other text on its left and on its right."""
+    """Text to keep, whether it is a tag that touches other text on its left and on its right, and where it begins."""
 
     kind: str
     text: str
     before: bool = False
     after: bool = False
+    begin: int = 0
 
 
 Parts = list[str | Item]
+Moves = Sequence[tuple[int, int]]  # places in a text for the model or by it, and the same ones in the text with items
 
 
 class Hidden(NamedTuple):
     """A line as it is translated.
 
-    parts: the whole line, if it has items. symbols: how many of these are symbols in the text. copy: the translation of
-    a line without anything to translate.
+    parts: the whole line, if it has items. moves: from ``text`` to the line. symbols: how many of the items are symbols
+    in the text. copy: the translation of a line without anything to translate.
     """
 
     text: str
     parts: Sequence[str | Item] = ()
+    moves: Moves = ()
     symbols: int = 0
     copy: str | None = None
 
     @property
     def items(self) -> list[Item]:
         return [part for part in self.parts if isinstance(part, Item)]
+
+
+class Restored(NamedTuple):
+    """A translation with what its symbols stand for.
+
+    moves: from the model's output to ``text``. items: those put into it, with their places. failed: whether the model
+    did not keep everything once.
+    """
+
+    text: str
+    moves: Moves = ()
+    items: Sequence[tuple[int, Item]] = ()
+    failed: bool = False
 
 
 class Protection:
@@ -90,28 +106,29 @@ class Protection:
         for match in matches:
             start, stop = match.span()
             tag, kind = match.lastgroup == "tag", match.lastgroup or ""
-            touched = (tag and bool(side.strip()) for side in (line[max(start - 1, 0) : start], line[stop : stop + 1]))
-            parts += [*filter(None, [line[end:start]]), Item(kind, match[0], *touched)]
+            before, after = (
+                tag and side.strip() != "" for side in (line[max(start - 1, 0) : start], line[stop : stop + 1])
+            )
+            parts += [*filter(None, [line[end:start]]), Item(kind, match[0], before, after, start)]
             end = stop
         parts += filter(None, [line[end:]])
         if not any(map(_has_letters, parts)):
             return Hidden("", parts, copy=one_line(line))
-        if not self._symbols:
-            return Hidden("" if matches and self._missing == "keep" else line, parts)
-        return Hidden(_with_symbols(parts, self._symbols), parts, min(len(matches), len(self._symbols)))
+        if not self._symbols and matches and self._missing == "keep":
+            return Hidden("", parts)
+        text, moves = _with_symbols(parts, self._symbols)
+        return Hidden(text, parts, moves, min(len(matches), len(self._symbols)))
 
     def _finished(self, sources: Sequence[Hidden], outputs: Sequence[str], translated: Windows) -> list[str]:
         lines, again = [*outputs], []
         for place, (source, output) in enumerate(zip(sources, outputs, strict=True)):
-            if source.copy is not None:
-                lines[place] = source.copy
-                self._count(source.items)
-            elif source.parts and not source.text:  # in pieces at once
+            if source.parts and not source.text and source.copy is None:  # in pieces at once
                 again.append(place)
                 self._count(source.items)
-            elif source.parts:
-                lines[place], failed = self._restored(source, output)
-                if failed and self._missing == "keep":
+            else:
+                kept = self.restored(source, output)
+                lines[place] = kept.text
+                if kept.failed and self._missing == "keep":
                     again.append(place)
         pieces = [piece for place in again for piece in _pieces(sources[place].parts)]
         results = itertools.chain.from_iterable(translated(pieces)) if pieces else iter(())
@@ -119,18 +136,22 @@ class Protection:
             lines[place] = _in_pieces(sources[place].parts, results)
         return lines
 
-    def _restored(self, source: Hidden, output: str) -> tuple[str, bool]:
-        """A translation with what its symbols stand for, and whether the model did not keep everything once."""
+    def restored(self, source: Hidden, output: str) -> Restored:
+        """The translation of a hidden line, unless that is translated in pieces; adds to ``counts``."""
         items = source.items
+        if source.copy is not None or not items:
+            self._count(items)
+            return Restored(output if source.copy is None else source.copy)
         parts: Parts = [output]
+        spans = [(0, len(output))]
         lost: list[Item] = []
         repeated: list[Item] = []
         if self._symbols:
-            parts, lost, repeated = _without_symbols(output, items[: source.symbols])
+            parts, spans, lost, repeated = _without_symbols(output, items[: source.symbols])
         plain = items[source.symbols :]
         if plain:  # these were in the source as they are
             kept = any(item.text in output for item in plain)
-            there = Counter([match[0] for match in self._finder.found(_joined(parts))] if kept else [])
+            there = Counter([match[0] for match in self._finder.found(_joined(parts)[0])] if kept else [])
             there.subtract(part.text for part in parts if isinstance(part, Item))
             wanted = Counter([item.text for item in plain])
             for text, item in {item.text: item for item in plain}.items():
@@ -139,7 +160,14 @@ class Protection:
         self._count(items, lost, repeated)
         if self._missing == "append":
             parts += [part for item in lost for part in (" ", item._replace(before=False, after=False))]
-        return _joined(parts), bool(lost or [item for item in repeated if item in plain])
+        text, begins = _joined(parts)
+        placed = [(begin, part) for begin, part in zip(begins, parts, strict=True) if isinstance(part, Item)]
+        moves = [
+            move
+            for (start, stop), begin, part in zip(spans, begins, parts, strict=False)  # what is appended has no span
+            for move in ((start, begin), (stop, begin + len(_text(part))))
+        ]
+        return Restored(text, moves, placed, bool(lost or [item for item in repeated if item in plain]))
 
     def _count(self, items: Iterable[Item], lost: Iterable[Item] = (), repeated: Iterable[Item] = ()) -> None:
         for name, group in (("protected", items), ("lost", lost), ("repeated", repeated)):
@@ -147,42 +175,54 @@ class Protection:
                 self._counts[f"{name}_{item.kind}"] += 1
 
 
-def _with_symbols(parts: Parts, symbols: Sequence[str]) -> str:
+def _with_symbols(parts: Parts, symbols: Sequence[str]) -> tuple[str, Moves]:
     """The line with a symbol for each item, as far as they go, and a space between a tag's and what it touches."""
-    line, left, apart = "", iter(symbols), False
+    line, left, apart, begin = "", iter(symbols), False, 0
+    moves: list[tuple[int, int]] = []
     for part in parts:
         symbol = next(left, None) if isinstance(part, Item) else None
-        text = symbol or (part.text if isinstance(part, Item) else part)
+        text = symbol or _text(part)
         tag = symbol is not None and isinstance(part, Item) and part.kind == "tag"
         touches = line[-1:].isalnum() or line[-1:] == "⟧"
         if (tag and touches) or (apart and (text[0].isalnum() or symbol) and not line.endswith(" ")):
             line += " "
-        line, apart = line + text, tag
-    return line
+        end = begin + len(_text(part))
+        moves += [(len(line), begin), (len(line) + len(text), end)]
+        line, apart, begin = line + text, tag, end
+    return line, moves
 
 
-def _without_symbols(output: str, items: Sequence[Item]) -> tuple[Parts, list[Item], list[Item]]:
-    """A translation in parts, where symbols are items; the items that it lacks, and those that it repeats."""
+def _text(part: str | Item) -> str:
+    return part.text if isinstance(part, Item) else part
+
+
+def _without_symbols(output: str, items: Sequence[Item]) -> tuple[Parts, list[tuple[int, int]], list[Item], list[Item]]:
+    """A translation in parts, where symbols are items, and their spans; items that it lacks, and that it repeats."""
     parts: Parts = []
+    spans: list[tuple[int, int]] = []
     seen: Counter[int] = Counter()
     repeated: list[Item] = []
     end = 0
     for match in _SYMBOL.finditer(output):
         number = int(match[0][1:-1]) - 1
+        spans.append((end, match.start()))
         before, end = output[end : match.start()], match.end()
         seen[number] += 1
         if number < len(items) and seen[number] == 1:
             parts += [before, items[number]]
+            spans.append(match.span())
             continue
         if number < len(items) and seen[number] == 2:
             repeated.append(items[number])
         parts.append(before.rstrip(" ") if output[end : end + 1] in ("", " ") else before)
-    return [*parts, output[end:]], [item for place, item in enumerate(items) if not seen[place]], repeated
+    lost = [item for place, item in enumerate(items) if not seen[place]]
+    return [*parts, output[end:]], [*spans, (end, len(output))], lost, repeated
 
 
-def _joined(parts: Parts) -> str:
-    """A line of parts: tags touch what they touched before, and no item becomes part of a word."""
+def _joined(parts: Parts) -> tuple[str, list[int]]:
+    """A line of parts, and where each begins: tags touch what they touched, and no item becomes part of a word."""
     line, touching = "", False
+    begins = []
     for part in parts:
         if isinstance(part, Item):
             line = line.removesuffix(" ") if part.before else line
@@ -191,7 +231,9 @@ def _joined(parts: Parts) -> str:
             text, touched = part.removeprefix(" ") if touching else part, False
         apart = _WORD.match(line[-1:]) and _WORD.match(text[:1])
         line, touching = f"{line}{' ' if apart else ''}{text}", touched
-    return line.strip()
+        begins.append(len(line) - len(_text(part)))
+    lead = len(line) - len(line.lstrip())
+    return line.strip(), [begin - lead for begin in begins]
 
 
 def _has_letters(part: str | Item) -> bool:
@@ -219,7 +261,7 @@ def _in_pieces(parts: Sequence[str | Item], results: Iterator[str]) -> str:
             found.append(f"{before}{next(results)}{after}")
         else:
             found.append(part)
-    return _joined(found)
+    return _joined(found)[0]
 
 
 def symbols_of(processors: Processors | None) -> int:

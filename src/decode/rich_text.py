@@ -1,13 +1,14 @@
 """Translate more than plain sentences: markup, paragraphs, and words that a model does not know.
 
 A line is divided into texts, and a text into sentences; their translations are joined again. The engine's attention
-says around which words tags go, and which source word stands for an unknown piece.
+says around which words tags go, and which source word stands for an unknown piece. What is protected is hidden in each
+sentence by itself, and aligned with itself.
 """
 
 import argparse
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -23,11 +24,12 @@ from decode.engines import Batch
 from decode.engines.interface import Attended
 from decode.markup import Alignment, Line, Text
 from decode.pipeline import Window
+from decode.protection import BYTE_ORDER_MARK, Hidden, Moves, Protection, Restored
 from decode.sentences import splitter
 from decode.translator import Translator
 from findings.altered_text import NO_SPACES
 from formats.protection import Finder
-from formats.sentence import sentence
+from formats.sentence import one_line, sentence
 from formats.tokenizers import of_folder
 
 OPTIONS = {
@@ -39,9 +41,9 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class _Sentence:
-    """A sentence, its place in its text, and the spaces behind it."""
+    """A sentence as it is translated, its place in its text, and the spaces behind it."""
 
-    text: str
+    hidden: Hidden
     begin: int
     behind: str
 
@@ -76,10 +78,8 @@ class RichTranslator(Translator):
         aligned = html or replace_unknown
         if aligned and options.get("long_lines") == "split":
             raise UserError("--long-lines split: its parts cannot be aligned; divide lines with --sentences")
-        if aligned and options.get("protect"):
-            raise UserError(
-                "--protect: what stands behind symbols cannot be aligned; leave out --html and --replace-unknown"
-            )
+        if aligned and options.get("protect_missing") == "keep":
+            raise UserError("--protect-missing keep: lines in pieces cannot be aligned; give --protect-missing append")
         if aligned and options.get("recase"):
             raise UserError("--recase: changed text cannot be aligned; leave out --html and --replace-unknown")
         super().__init__(folder, alignment=aligned, **options)
@@ -90,6 +90,9 @@ class RichTranslator(Translator):
         self.naming = not (html or sentences)
         self._split = splitter(self.description.source or "en") if sentences else None
         self._protected = Finder(options["protect"]) if options.get("protect") else None
+        self._hiding: Protection | None = None
+        if aligned:  # items come back with what is aligned with them, not before
+            self._protection, self._hiding = None, self._protection
         self._spaced = self.description.target not in NO_SPACES
         self._outputs: deque[Any] = deque()  # of the engine, for the texts that ``windows`` of Pipeline yields
 
@@ -104,10 +107,11 @@ class RichTranslator(Translator):
 
         def texts() -> Iterator[str]:
             for line in lines:
+                line = line.removeprefix(BYTE_ORDER_MARK)
                 parts: list[Text | str] = Line(line).parts if self._html else [Text(line)]
                 divided = [[*self._divided(part.text)] for part in parts if isinstance(part, Text)]
                 waiting.append((line, parts, divided))
-                found = [one.text for sentences in divided for one in sentences]
+                found = [one.hidden.text for sentences in divided for one in sentences]
                 yield from found or [""]  # so that every line is waited for
 
         done: deque[tuple[str, Any]] = deque()
@@ -134,7 +138,8 @@ class RichTranslator(Translator):
             core = part.strip()
             if core:
                 lead = len(part) - len(part.lstrip())
-                yield _Sentence(core, begin + lead, part[lead + len(core) :])
+                hidden = self._hiding.hide(core) if self._hiding else Hidden(core)
+                yield _Sentence(hidden, begin + lead, part[lead + len(core) :])
             begin += len(part)
 
     def _taken(self, sentences: list[_Sentence], done: deque[tuple[str, Any]]) -> Iterator[_Translated]:
@@ -147,19 +152,24 @@ class RichTranslator(Translator):
         texts = iter(translated)
         written = "".join(part if isinstance(part, str) else self._written(part, next(texts)) for part in parts)
         lead = line[: len(line) - len(line.lstrip(" \t"))] if self._html else ""
-        return lead + sentence(written)
+        return lead + (one_line if self._protected else sentence)(written)  # a protected item stays in its form
 
     def _written(self, source: Text, sentences: list[_Translated]) -> str:
         """The translation of a text, with its elements and the spaces around it."""
         if not sentences:
             return markup.placed(source, source.text, _NOTHING, []) if self._html else ""
         if not source.elements and not any(self._has_unknown(one) for one in sentences):
-            text = "".join(one.text + self._between(one, one is sentences[-1]) for one in sentences)
+            kept = [self._restored(one.source.hidden, one.text).text for one in sentences]
+            text = "".join(
+                own + self._between(one, one is sentences[-1]) for own, one in zip(kept, sentences, strict=True)
+            )
             return source.text[: sentences[0].source.begin] + (escape(text, quote=False) if self._html else text)
         text, spans, rows = "", [], []
         pieces: list[markup.Span] = []
+        items: list[markup.Span] = []
         for one in sentences:
-            own, alignment = self._alignment(one)
+            own, alignment, found = self._alignment(one)
+            items += [(begin + len(text), end + len(text)) for begin, end in found]
             pieces += [(begin + len(text), end + len(text)) for begin, end in alignment.target]
             spans += [(begin + one.source.begin, end + one.source.begin) for begin, end in alignment.source]
             rows.append(alignment.weights)
@@ -167,7 +177,7 @@ class RichTranslator(Translator):
         before = source.text[: sentences[0].source.begin]
         if not self._html:
             return before + text
-        units = markup.units(text, None if self._spaced else pieces)
+        units = markup.units(text, None if self._spaced else pieces, items)
         return before + markup.placed(source, text, Alignment(spans, pieces, _blocks(rows)), units)
 
     def _between(self, one: _Translated, last: bool) -> str:
@@ -185,31 +195,83 @@ class RichTranslator(Translator):
         unknown: str = self._processors[1].id_to_piece(self._processors[1].unk_id())
         return unknown
 
-    def _alignment(self, one: _Translated) -> tuple[str, Alignment]:
-        """The translation, and its pieces with those of the source."""
+    def _restored(self, hidden: Hidden, output: str) -> Restored:
+        return self._hiding.restored(hidden, output) if self._hiding else Restored(output)
+
+    def _alignment(self, one: _Translated) -> tuple[str, Alignment, list[markup.Span]]:
+        """The translation, its pieces with those of the source, and where protected items are, which tags go around."""
+        hidden = one.source.hidden
+        if isinstance(one.output, Attended) and one.output:
+            text, alignment = self._attended(hidden.text, one.output)
+        elif hidden.items and hidden.copy is None:  # the model left it empty
+            spans = self._pieces(hidden.text)
+            text, alignment = "", Alignment(spans, [], np.zeros((0, len(spans)), np.float32))
+        else:  # copied as it is
+            text = one.text if hidden.copy is None else hidden.copy
+            words = markup.units(text)
+            alignment = Alignment(words, words, np.eye(len(words), dtype=np.float32))
+        kept = self._restored(hidden, text)
+        if not kept.moves:
+            return kept.text, alignment, []
+        assert self._protected
+        spans = [(begin, begin + len(item.text)) for begin, item in kept.items]
+        spans += [match.span() for match in self._protected.found(kept.text)]  # those that were no symbols, too
+        return kept.text, _with_items(alignment, hidden, kept), spans
+
+    def _pieces(self, text: str) -> list[markup.Span]:
         assert self._processors
-        if not isinstance(one.output, Attended) or not one.output:  # copied as it is
-            words = markup.units(one.text)
-            return one.text, Alignment(words, words, np.eye(len(words), dtype=np.float32))
-        source, target = self._processors
-        lengths = [len(piece.surface) for piece in source.encode(one.source.text, return_type="proto").pieces]
-        spans = [(end - size, end) for size, end in zip(lengths, accumulate(lengths), strict=True)]
+        lengths = [len(piece.surface) for piece in self._processors[0].encode(text, return_type="proto").pieces]
+        return [(end - size, end) for size, end in zip(lengths, accumulate(lengths), strict=True)]
+
+    def _attended(self, source: str, output: Attended) -> tuple[str, Alignment]:
+        """The model's translation, and its pieces with those of the source, both as the model has them."""
+        assert self._processors
+        spans = self._pieces(source)
         text, pieces, copied = "", [], ""
-        found = target.decode(one.output.text, return_type="proto").pieces
-        for piece, row in zip(found, one.output.attention, strict=True):
+        found = self._processors[1].decode(output.text, return_type="proto").pieces
+        for piece, row in zip(found, output.attention, strict=True):
             surface = piece.surface
             if self._replace_unknown and piece.piece == self._unknown:
-                word = _word(one.source.text, spans[min(int(row.argmax()), len(spans) - 1)])
+                word = _word(source, spans[min(int(row.argmax()), len(spans) - 1)])
                 surface = "" if word == copied else " " * bool(text and not text.endswith(" ")) + word
                 copied = word
             else:
                 copied = ""
             pieces.append((len(text), len(text) + len(surface)))
             text += surface
-        return text.rstrip(), Alignment(spans, pieces, one.output.attention)
+        return text.rstrip(), Alignment(spans, pieces, output.attention)
 
 
 _NOTHING = Alignment([], [], np.zeros((0, 0), np.float32))
+
+
+def _with_items(alignment: Alignment, hidden: Hidden, kept: Restored) -> Alignment:
+    """The alignment of a sentence and its translation with their items, each of which is aligned with itself."""
+    source, target = _moved(alignment.source, hidden.moves), _moved(alignment.target, kept.moves)
+    rows = [*alignment.weights]
+    for begin, item in kept.items:
+        own = begin, begin + len(item.text)
+        row = np.zeros(alignment.weights.shape[1], np.float32)
+        row[_common(source[: len(row)], (item.begin, item.begin + len(item.text)))] = 1
+        if not (pieces := _common(target, own)):  # it was appended
+            pieces = [len(target)]
+            target.append(own)
+            rows.append(row)
+        for piece in pieces:
+            rows[piece] = row
+    weights = np.array(rows, np.float32).reshape(len(rows), alignment.weights.shape[1])
+    return Alignment(source, target, weights)
+
+
+def _moved(spans: Sequence[markup.Span], moves: Moves) -> list[markup.Span]:
+    places, new = zip(*moves, strict=True)
+    found = np.interp(np.array(spans, np.float64).reshape(-1, 2), places, new).astype(int)
+    return [(int(begin), int(end)) for begin, end in found]
+
+
+def _common(spans: Sequence[markup.Span], wanted: markup.Span) -> list[int]:
+    """The places of those spans that have characters in common with another one."""
+    return [place for place, (begin, end) in enumerate(spans) if max(begin, wanted[0]) < min(end, wanted[1])]
 
 
 def _whole(sentences: Iterable[str], items: Iterable[re.Match[str]]) -> Iterator[str]:
