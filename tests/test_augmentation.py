@@ -1,5 +1,6 @@
 """Augmentation: rules change what they should, as often as they should; equal seeds give equal bytes."""
 
+import itertools
 import re
 import subprocess
 from collections import Counter
@@ -181,6 +182,20 @@ def test_an_epoch_is_drawn_as_without_and_counts_its_changes(tmp_path):
     upper = sum(new[0].isupper() for new in differing)
     assert after["augmented"] == {"upper_case": upper, JOINED: len(differing) - upper}
     assert all(new == old or new[0].isupper() or new[0].startswith(old[0]) for old, new in pairs)
+
+
+def test_changed_pairs_come_behind_the_unchanged_ones_of_a_map(tmp_path):
+    corpus, plain, other = (tmp_path / f"{name}.tsv.zst" for name in ("corpus", "plain", "other"))
+    records.write(corpus, ((f"word {number}.", f"Wort {number}.", "-0.5") for number in range(500)))
+    sample.draw([corpus], None, None, 1, 1, plain)
+    settings = Augmentation({"upper_case": 0.3, JOINED: 0.1}, {}, LANGUAGES)
+    sample.draw([corpus], None, None, 1, 1, other, settings, added=True)
+    unchanged, lines, counts = [*records.read(plain)], [*records.read(other)], read_json(records.info(other))
+    added = [(before, line) for before, line in itertools.pairwise(lines) if line not in unchanged]
+    assert [line for line in lines if line in unchanged] == unchanged
+    assert all(new[0] == old[0].upper() or new[0].startswith(f"{old[0]} word") for old, new in added)
+    assert counts["lines"] == len(lines) == 500 + len(added) == 500 + sum(counts["augmented"].values())
+    assert 200 - 60 < len(added) < 200 + 60 and {line[2] for line in lines} == {"-0.5"}
 
 
 @pytest.mark.parametrize(

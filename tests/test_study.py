@@ -74,6 +74,27 @@ def test_a_mixture_draws_from_changed_copies_which_equal_rules_share():
     assert mixtures.source_augmentation(f"{name}~one").source == rules
 
 
+def test_a_map_is_also_made_of_pairs_changed_as_those_that_systems_learn_from():
+    plain = OFFLINE["mixtures"]["distilled"]
+
+    def augmented(both_sides=None, meant=None, source=None):
+        return plain | {"augmentation": {"both_sides": both_sides or {}, "meant": meant or {}, "source": source or {}}}
+
+    mixtures = {
+        "shouted": augmented({"url": 0.125, "upper_case": 0.125}, source={"upper_case": 0.5}),
+        "quiet": augmented({"url": 0.25}, {"typos": 0.25}, source={"typos": 0.5}),
+    }
+    unlearned = plan(mixtures=mixtures).mixtures
+    assert unlearned.aligned_augmentation is None
+    assert unlearned.aligned_corpora == dict.fromkeys(unlearned.drawn("distilled"), "distilled")
+    learned = plan(mixtures=mixtures, students=student("tiny", mixtures=["distilled", *mixtures])).mixtures
+    changes = learned.aligned_augmentation
+    assert changes.both_sides == {"url": 0.25, "upper_case": 0.125} and changes.meant == {"typos": 0.25}
+    assert changes.languages == ["en", "de"] and changes.share == 0.625
+    copies = dict.fromkeys((f"{name}~shouted" for name in learned.weights("shouted")), "shouted")
+    assert learned.aligned == "distilled" and learned.aligned_corpora == unlearned.aligned_corpora | copies
+
+
 def test_corpora_are_held_out_or_learned_from():
     study = plan(SEVERAL_TEACHERS)
     assert study.corpora.dev in study.corpora.held_out and study.corpora.timed in study.corpora.held_out

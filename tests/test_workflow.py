@@ -58,6 +58,16 @@ def test_search_is_planned_with_a_system_that_can_be_measured(tmp_path):
     assert run.returncode != 0 and "search.system: 'big' is not one of the systems" in run.stdout + run.stderr
 
 
+def test_changed_pairs_are_aligned_where_a_student_learns_from_them(tmp_path):
+    """An epoch with links needs what the aligner learned, which learns from no epoch."""
+    loud = "{targets: best, augmentation: {both_sides: {upper_case: 0.1}, source: {lower_case: 0.2}}}"
+    learned = "{tiny: {mixtures: [distilled, loud], training: {alignment: guided}}}"
+    study = extended(tmp_path, OFFLINE, f"mixtures: {{loud: {loud}}}\nstudents: {learned}")
+    run = dry_run("-p", "results/offline/training/loud.1.links", "--configfile", study, cwd=tmp_path)
+    (job,) = re.findall(r"train.sample .*--output \S*alignment/corpus", succeeded(run).stdout)
+    assert "best/grammar~loud.tsv.zst" in job and """--added '{"both_sides": {"upper_case": 0.1}""" in job
+
+
 def options(text):
     return {*re.findall(r"--[a-z-]+", text)}
 
@@ -95,6 +105,7 @@ def test_jobs_have_the_hash_of_the_configuration_as_it_is_printed(tmp_path):
     """Without the key `extends`, which Snakemake leaves in its own."""
     run = succeeded(dry_run("-p", "--configfile", TINY_GIVEN, cwd=tmp_path))
     assert {*re.findall(r'config[-_]hash"?:? "?(\w+)', run.stdout)} == {config_hash(config.load(TINY_GIVEN))}
+    assert "alignment/corpus.tsv.zst" in run.stdout and "--added" not in run.stdout  # no pair is changed in this study
 
 
 def test_text_without_spaces_is_split_as_its_language_is(tmp_path):

@@ -146,9 +146,13 @@ class _Planned:
 
     def _mixed(self, mixture: str) -> tuple[list[str], list[str]]:
         """The corpora of a mixture, and the groups of jobs that make them."""
-        corpora, translations = list(self._study.mixtures.drawn(mixture)), self._study.teachers.translations(mixture)
-        made = f"gather_distilled {' '.join(translations)}" if translations else "gather_clean"
-        return corpora, [f"{made} {name}" for name in corpora]
+        corpora = list(self._study.mixtures.drawn(mixture))
+        return corpora, [self._made(mixture, name) for name in corpora]
+
+    def _made(self, mixture: str, corpus: str) -> str:
+        """The group of jobs that makes a corpus of a mixture."""
+        translations = self._study.teachers.translations(mixture)
+        return f"gather_distilled {' '.join([*translations, corpus])}" if translations else f"gather_clean {corpus}"
 
     def _translations(self) -> Iterator[Jobs]:
         work, shards, gpus = self._work, self._distillation.shards, int(self._work.teachers_on_gpu)
@@ -212,9 +216,10 @@ class _Planned:
         return {"cores": system.training.threads, "gpus": gpus}
 
     def _alignment(self) -> Iterator[Jobs]:
-        alignment, seconds = self._config.alignment, self._seconds
-        (corpora, made), shards = self._mixed(self._study.mixtures.aligned), alignment.shards
-        pairs = sum(self._work.sizes[name] for name in corpora)
+        alignment, seconds, shards = self._config.alignment, self._seconds, self._config.alignment.shards
+        corpora, augmentation = self._study.mixtures.aligned_corpora, self._study.mixtures.aligned_augmentation
+        made = [self._made(mixture, name) for name, mixture in corpora.items()]
+        pairs = sum(self._work.sizes[name] for name in corpora) * (1 + (augmentation.share if augmentation else 0))
         taught = min(pairs, alignment.pairs) * seconds["teach the aligner"]
         for name, total, number, after in (
             ("alignment_corpus", self._read(corpora) + pairs * seconds["draw: write"], 1, made),

@@ -208,12 +208,12 @@ def joined(pairs: Iterable[Pair], languages: Iterable[str]) -> Pair:
 
 
 def augmented(
-    blocks: Iterable[bytes], settings: Augmentation, seed: int, epoch: int, counts: Counter[str]
+    blocks: Iterable[bytes], settings: Augmentation, seed: int, epoch: int, counts: Counter[str], added: bool = False
 ) -> Iterator[bytes]:
     """Yield blocks of lines of TSV with their changes, and count the pairs that each rule changed.
 
     A rule that has nothing to change in a pair, or would leave a side empty, leaves it as it is, and does not count it.
-    The last pairs of a block are joined with its first ones.
+    The last pairs of a block are joined with its first ones. added: a changed pair comes behind the unchanged one.
     """
     shares = rates(settings)
     rules = [*shares, ""]
@@ -234,7 +234,8 @@ def augmented(
             source_side, target_side = map(sentence, new)
             if source_side and target_side and (source_side, target_side) != (source, target):
                 counts[rule] += 1
-                changed[place] = "\t".join((source_side, target_side, *rest)).encode()
+                line = "\t".join((source_side, target_side, *rest)).encode()
+                changed[place] = lines[place] + b"\n" + line if added else line
         yield b"".join(line + b"\n" for line in changed)
 
 

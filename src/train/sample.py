@@ -123,12 +123,12 @@ def _bucket_files(folder: Path, bucket: int) -> tuple[Path, Path]:
 
 def draw(
     corpora: list[Path], weights: list[float] | None, pairs: int | None, seed: int, epoch: int, output: Path,
-    augmentation: Augmentation | None = None,
+    augmentation: Augmentation | None = None, added: bool = False,
 ) -> None:  # fmt: skip
     """Write an epoch (numbered from 1), and beside it a JSON of what was drawn from each corpus.
 
     pairs: size of the epoch, by default of all corpora together. weights: one per corpus, by default its size.
-    With an augmentation the JSON counts the pairs that each rule changed.
+    With an augmentation the JSON counts the pairs that each rule changed; if they are added, the unchanged ones stay.
     """
     sizes = [records.count(path) for path in corpora]
     weighted: Sequence[float] = weights or sizes
@@ -141,7 +141,7 @@ def draw(
         draws = drawn([stream for stream in streams if stream.share], seed, epoch)
         blocks, changed = sorted_blocks(draws, total, folder), Counter[str]()
         if augmentation:
-            blocks = augmented(blocks, augmentation, seed, epoch, changed)
+            blocks = augmented(blocks, augmentation, seed, epoch, changed, added)
         lines, checksum = records.write_blocks(output, blocks)
     finally:
         shutil.rmtree(folder)
@@ -183,7 +183,7 @@ def _check(
     if len({len(record) for record in firsts if record}) > 1:
         raise UserError(f"pairs and monolingual text do not mix: {' '.join(map(str, corpora))}")
     if augmentation and len(firsts[0] or ()) < 2:
-        raise UserError(f"{corpora[0]}: monolingual text has no pairs to augment; leave out --augmentation")
+        raise UserError(f"{corpora[0]}: monolingual text has no pairs to augment; leave out --augmentation or --added")
 
 
 def main() -> None:
@@ -193,12 +193,17 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, help="size of the epoch (default: that of the corpora together)")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
     parser.add_argument("--epoch", type=int, default=1, help="number of the epoch, from 1 (default: %(default)s)")
-    parser.add_argument("--augmentation", type=argument(Augmentation), help="changes, as JSON (default: none)")
+    changes = parser.add_mutually_exclusive_group()
+    changes.add_argument("--augmentation", type=argument(Augmentation), help="changes, as JSON (default: none)")
+    changes.add_argument(
+        "--added", type=argument(Augmentation), help="changed pairs beside the unchanged ones, as JSON"
+    )
     parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()
 
-    _check(args.corpora, args.weights, args.pairs, args.epoch, args.augmentation)
-    draw(args.corpora, args.weights, args.pairs, args.seed, args.epoch, args.output, args.augmentation)
+    changes = args.augmentation or args.added
+    _check(args.corpora, args.weights, args.pairs, args.epoch, changes)
+    draw(args.corpora, args.weights, args.pairs, args.seed, args.epoch, args.output, changes, bool(args.added))
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ Role = Literal["teacher", "student", "control"]
 
 
 PROTECTED = "protected"  # the rule of train.augmentation whose symbols the vocabulary must have
+CASE = frozenset(("upper_case", "title_case", "lower_case"))  # its rules that change letters
 
 
 class Augmentation(Section):
@@ -67,6 +68,11 @@ class Augmentation(Section):
     both_sides: dict[str, Number]
     meant: dict[str, Number]
     languages: list[str]  # of source and target
+
+    @property
+    def share(self) -> float:
+        """The share of the pairs that any rule changes, at most all."""
+        return min(float(sum(self.both_sides.values()) + sum(self.meant.values())), 1.0)
 
 
 class SourceAugmentation(Section):

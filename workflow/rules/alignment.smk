@@ -3,13 +3,16 @@
 MAP = study.config.vocabulary_map
 GRID = MAP.grid and MAP.grid.document
 KNOBS = {knob: value for knob, value in MAP.document.items() if knob not in ("system", "grid", "coverage")}
+# Without augmentation there is no parameter, which would be watched.
+ADDED = {"added": as_json(changes)} if (changes := study.mixtures.aligned_augmentation) else {}
 
 
 rule alignment_corpus:
     """Every pair of the mixture once, whatever the weights, so that the counts are those of the text. The order is
-    random, so that the first pairs are a sample of all corpora."""
+    random, so that the first pairs are a sample of all corpora. Where systems learn from changed pairs, some of these
+    pairs are there changed, too: a map of unchanged ones lacks what students have learned."""
     input:
-        corpora=study.mixtures.files(study.mixtures.aligned),
+        corpora=[study.mixtures.corpus(mixture, corpus) for corpus, mixture in study.mixtures.aligned_corpora.items()],
     output:
         corpus=f"{study.folder}/alignment/corpus.tsv.zst",
         counts=f"{study.folder}/alignment/corpus.json",
@@ -20,9 +23,11 @@ rule alignment_corpus:
     resources:
         **growing(mem_mb=1000, runtime=requests.minutes("alignment_corpus")),
     params:
+        **ADDED,
         seed=study.config.seed,
     shell:
-        "python -m train.sample --corpora {input.corpora} --seed {params.seed} --output {output.corpus} 2> {log}"
+        f"python -m train.sample --corpora {{input.corpora}} --seed {{params.seed}} {'--added {params.added:q}' * len(ADDED)}"
+        " --output {output.corpus} 2> {log}"
 
 
 rule alignment_probabilities:

@@ -1,6 +1,6 @@
 """The systems of a study: paths, corpora, teachers, and the mixtures that systems learn from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,7 +34,7 @@ from study.systems import (
     untrained,
     weights,
 )
-from train.settings import PROTECTED, Augmentation, SourceAugmentation
+from train.settings import CASE, PROTECTED, Augmentation, SourceAugmentation
 
 FULL_WIDTH = {"ja", "zh"}  # languages whose punctuation nmt_nfkc would write in half width
 
@@ -209,6 +209,14 @@ class Teachers:
         return [self.paths.vocabulary] if entry.checkpoint and splits_as_study(entry) else []
 
 
+def _highest(rates: Iterable[dict[str, Number]]) -> dict[str, Number]:
+    """The highest share of each rule."""
+    found: dict[str, Number] = {}
+    for shares in rates:
+        found |= {rule: max(share, found.get(rule, 0)) for rule, share in shares.items()}
+    return found
+
+
 @dataclass(frozen=True)
 class Mixtures:
     """The text that each system learns from: its corpora, their files, whose translations they are."""
@@ -224,11 +232,39 @@ class Mixtures:
         return list(dict.fromkeys([*self.config.mixtures, ORIGINAL]))
 
     @property
+    def learned(self) -> list[str]:
+        """The mixtures that systems learn from."""
+        learned = {system.mixture for system in self.systems.values()}
+        return [name for name in self.names if name in learned]
+
+    @property
     def aligned(self) -> str:
         """The mixture that the map is made of: the first one of translations that systems learn from, or ORIGINAL."""
-        learned = {system.mixture for system in self.systems.values()}
-        distilled = (name for name in self.config.mixtures if self.teachers.translations(name))
-        return next((name for name in distilled if name in learned), ORIGINAL)
+        return next(filter(self.teachers.translations, self.learned), ORIGINAL)
+
+    @property
+    def aligned_corpora(self) -> dict[str, str]:
+        """What the map is made of, each with its mixture: the corpora of ``aligned``, and copies in another case.
+
+        Of the changed copies that other mixtures draw from only these may bring pieces that no other pair has.
+        """
+        found = dict.fromkeys(self.drawn(self.aligned), self.aligned)
+        for name in self.learned:
+            for corpus in self.drawn(name):
+                if CHANGED in corpus and not CASE.isdisjoint(self.source_augmentation(corpus).source):
+                    found.setdefault(corpus, name)
+        return found
+
+    @property
+    def aligned_augmentation(self) -> Augmentation | None:
+        """What changes pairs that are aligned beside the unchanged ones: all rules of mixtures that systems learn from.
+
+        A rule has its highest share, so that a map knows changed pairs of all systems, and no pair changes twice.
+        """
+        if not (learned := [found for name in self.learned if (found := self.augmentation(name))]):
+            return None
+        both_sides, meant = (_highest(each.both_sides for each in learned), _highest(each.meant for each in learned))
+        return Augmentation(both_sides, meant, learned[0].languages)
 
     def weights(self, name: str) -> dict[str, Number]:
         """The corpora of a mixture with their weights."""
