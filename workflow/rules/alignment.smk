@@ -3,7 +3,7 @@
 MAP = study.config.vocabulary_map
 GRID = MAP.grid and MAP.grid.document
 KNOBS = {knob: value for knob, value in MAP.document.items() if knob not in ("system", "grid", "coverage")}
-# Without augmentation there is no parameter, which would be watched.
+# No parameter where there are no changes: a new one would align the pairs of every finished study again.
 ADDED = {"added": as_json(changes)} if (changes := study.mixtures.aligned_augmentation) else {}
 
 
@@ -26,7 +26,8 @@ rule alignment_corpus:
         **ADDED,
         seed=study.config.seed,
     shell:
-        f"python -m train.sample --corpora {{input.corpora}} --seed {{params.seed}} {'--added {params.added:q}' * len(ADDED)}"
+        "python -m train.sample --corpora {input.corpora} --seed {params.seed}"
+        f"{' --added {params.added:q}' * len(ADDED)}"
         " --output {output.corpus} 2> {log}"
 
 
