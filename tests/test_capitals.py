@@ -1,5 +1,6 @@
 """Lines in capitals: found, translated without them, and restored."""
 
+import time
 from collections import Counter
 
 import pytest
@@ -95,6 +96,25 @@ def test_capitals_of_languages():
     )
     assert german.restored("犬が走る。", "upper") == "犬が走る。"
     assert german.restored("der „rote“ <b>hund</b> ist's", "title") == "Der „Rote“ <b>Hund</b> Ist's"
+
+
+def test_a_first_letter_is_a_capital_as_words_have_it():
+    croatian, georgian = Capitals("en", "hr", Counter()), Capitals("ka", "ka", Counter())
+    assert croatian.restored("ǆep ﬁne (ßa", "title") == "ǅep Fine (ẞa"
+    assert croatian.without("Tri ǅepa ﬁ Su Velika")[1] == "" and without("Tri ǅepa Su Velika", "hr")[1] == "title"
+    assert georgian.restored("ორი კაცი ზის", "title") == "ორი კაცი ზის"
+    assert georgian.without("ᲝᲠᲘ ᲙᲐᲪᲘ ᲖᲘᲡ") == ("ორი კაცი ზის", "upper")
+    assert recased(["Ⓐ AND Ⅳ DOGS"])[0] == ["Ⓐ AND Ⅳ DOGS"]
+
+
+SLOW = ["AAA" + 9000 * "!" + "A", "THE DOG " + 9000 * "_. " + "5", "THE DOG " + 9000 * "{a}. " + "5"]
+
+
+@pytest.mark.parametrize("line", SLOW)
+def test_the_time_grows_with_the_length_only(line):
+    """Seconds if it grew with its square."""
+    start = time.process_time()
+    assert recased([line])[0] == [line] and time.process_time() - start < 0.4
 
 
 def test_windows_keep_lines_and_count():

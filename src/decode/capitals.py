@@ -28,10 +28,11 @@ _LETTERS, _TWO = re.compile(r"[^\W\d_]+"), re.compile(r"[^\W\d_]{2}")
 _WORD = re.compile(r"(?<!\S)[^\w\s]*[^\W\d_][^\s\d_]*(?!\S)")  # BMW X5 and MAX_VALUE have one and none
 _FIRST = re.compile(r"(?<!\S)[^\W\d_]")  # letters of words
 _TITLED = re.compile(rf"(?:(?<!\S)|(?<={_HELD}))[\"'“„«(]*[^\W\d_]")
-_LONE = re.compile(r"(?:[\W\d]*\W)?(?:[^\W\d_]{5,}|[^\W\d_]{3,}\W*[!?])\W*")
+_LONE = re.compile(r"(?:[\W\d]*\W)?(?:[^\W\d_]{5,}|[^\W\d_]{3,}[^\w!?]*[!?])\W*")
 _OF_ANY_CASE = str.maketrans("", "", "ßªº")  # STRAßE and Nº are in capitals
 _ENGLISH_I = re.compile(r"\bi\b")
-_BEGINS = re.compile(rf"(^|[\w{_HELD}][.!?…]+[\"'”’»)]*\s)([\W_]*[^\W\d_])")
+# The letter may be missing: a match that passes over what has none keeps the time linear.
+_BEGINS = re.compile(rf"(^|[\w{_HELD}][.!?…]+[\"'”’»)]*\s)([\W_]*)([^\W\d_]?)")
 # Also held in a source: the target language before it, initials, and abbreviations such as U.S.
 _MORE = rf"^>>\S+<<|(?:\b[^\W\d_]\.)+|{_HELD}"
 
@@ -74,24 +75,26 @@ class Capitals:
         if self._source in ("en", "eng"):
             text = _ENGLISH_I.sub("I", text)
         if not _LONE.fullmatch(text):  # models know a lone word in lower case
-            text = _BEGINS.sub(lambda match: match[1] + _upper(match[2], self._source), text)
+            text = _BEGINS.sub(lambda match: match[1] + match[2] + _title(match[3], self._source), text)
         return _filled(text, items), case
 
     def restored(self, translation: str, case: Case) -> str:
         """A translation with the capitals that its source had."""
         text, items = self._held(translation, _HELD)
-        changed = _LETTERS if case == "upper" else _TITLED
-        return _filled(changed.sub(lambda match: _upper(match[0], self._target), text), items)
+        if case == "upper":
+            return _filled(_upper(text, self._target), items)
+        return _filled(_TITLED.sub(lambda match: _title(match[0], self._target), text), items)
 
     def _held(self, line: str, more: str) -> tuple[str, list[str]]:
         """The line with one character for each part that must not change, and these parts. more: a further pattern."""
         spans = sorted(match.span() for match in [*self._finder.found(line), *re.finditer(more, line)])
-        text, items, end = "", [], 0
+        parts, items, end = [], [], 0
         for start, stop in spans:
             if start >= end:
-                text, end = text + line[end:start] + _HELD, stop
+                parts.append(line[end:start])
                 items.append(line[start:stop])
-        return text + line[end:], items
+                end = stop
+        return _HELD.join([*parts, line[end:]]), items
 
     def _lower(self, text: str) -> str:
         return (text.replace("I", "ı") if self._source in DOTTED else text).replace("İ", "i").lower()
@@ -111,12 +114,21 @@ def _case(text: str) -> Case:
         return "upper" if words >= UPPER_WORDS or _LONE.fullmatch(text) else ""
     first = _FIRST.findall(text)
     enough = len(first) >= max(TITLE_WORDS, PER_COMMA * text.count(",") + 1)
-    return "title" if enough and "".join(first).isupper() else ""
+    return "title" if enough and all(map(str.istitle, first)) else ""
 
 
 def _upper(text: str, language: str) -> str:
+    return _before_capitals(text, language).upper()
+
+
+def _title(text: str, language: str) -> str:
+    """With a first letter as words have it: ǅ, and none in Georgian, whose capitals are for whole words."""
+    return _before_capitals(text, language).title()
+
+
+def _before_capitals(text: str, language: str) -> str:
     text = text.replace("i", "İ") if language in DOTTED else text
-    return text.replace("ß", "ẞ").upper()  # the first choice of German rules since 2024; SS makes two words one
+    return text.replace("ß", "ẞ")  # the first choice of German rules since 2024; SS makes two words one
 
 
 def _filled(text: str, items: list[str]) -> str:
