@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import time
 from collections import Counter
 from random import Random
 
@@ -19,7 +20,7 @@ from decode.translator import Translator
 from findings.survival import survive
 from formats import records
 from formats.loading import pieces
-from formats.protection import KINDS, SYMBOL, SYMBOLS
+from formats.protection import KINDS, SYMBOL, SYMBOLS, Finder
 from formats.sentence import one_line
 from measure import perturb
 from report import robustness as page
@@ -52,6 +53,14 @@ def test_a_model_that_copies_symbols_loses_nothing():
     assert given == [HIDDEN, "No item.", "", "", ""]  # nothing to translate in those
     assert counts == {"protected_tag": 2, "protected_email": 1, "protected_url": 1, "protected_number": 4}
     assert summary(counts) == "protected: url 1; email 1; number 4; tag 2"
+
+
+def test_zeros_behind_a_percent_sign_take_time_by_their_number_only():
+    """Seconds if it grew with its square."""
+    start = time.process_time()
+    assert not Finder(["placeholder"]).found("%" + 20_000 * "0" + "!") and time.process_time() - start < 0.4
+    found = Finder(["placeholder"]).found("%05d %00.3f %-+010x %٠5d")
+    assert [match[0] for match in found] == ["%05d", "%00.3f", "%-+010x", "%٠5d"]
 
 
 def test_order_is_the_model_s_and_tags_touch_what_they_touched():
