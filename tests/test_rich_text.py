@@ -3,6 +3,7 @@
 import functools
 import re
 import shutil
+import time
 from collections import Counter
 from html import escape
 from random import Random
@@ -180,6 +181,16 @@ def test_an_item_is_aligned_with_itself_whatever_the_attention_is():
 def test_what_a_tag_divides_is_whole():
     line = "ab <b>https://example</b>.org/cd ab cd"
     assert translated(with_symbols(protect=("url",)), copying, line) == ["ab <b>https://example.org/cd</b> ab cd"]
+    (copied,) = translated(with_symbols(protect=("placeholder",)), copying, "{na<b>me</b>} {a}<i> </i>5")
+    assert copied == "<b>{name}</b> {a} <i></i>5"
+
+
+def test_time_and_memory_grow_with_the_items_of_a_line():
+    """Several times as long, and hundreds of megabytes, if they grew with their square."""
+    translator = with_symbols(protect=("placeholder",), protect_missing="append")
+    start = time.process_time()
+    (found,) = translated(translator, losing, "ab <b>cd</b> " + 3000 * "{a} ")
+    assert found.count("{a}") == 3000 and time.process_time() - start < 2
 
 
 def test_an_unknown_piece_that_is_aligned_with_an_item_becomes_it(monkeypatch):

@@ -183,11 +183,7 @@ class _Placing:
         self._source, self._text, self._units = source, translation, units
         spans = [_stripped(source.text, span) for span in alignment.source][: alignment.weights.shape[1]]
         self._spans = np.array(spans, np.int64).reshape(-1, 2)
-        begins, ends = np.array(units, np.int64).reshape(-1, 2).T[:, :, None]
-        firsts, lasts = np.array(alignment.target, np.int64).reshape(-1, 2).T
-        common = np.maximum(np.minimum(ends, lasts) - np.maximum(begins, firsts), 0)  # characters
-        self._shares = common.astype(np.float32) @ alignment.weights[:, : len(spans)]
-        self._shares /= np.maximum(self._shares.sum(1, keepdims=True), 1e-9)
+        self._shares = _shares(units, alignment, len(spans))
         self._out: list[str] = []
         self._done = 0  # characters written
 
@@ -253,11 +249,12 @@ class _Placing:
         best, found = -np.inf, (room[1], room[1])
         for first, last in free:
             for begin in range(first, last) if element.start else [room[0]] * (first == room[0]):
-                ends = range(begin + 1, last + 1) if element.end else [room[1]] * (last == room[1])
+                if not element.end and last != room[1]:
+                    continue
                 sums = np.cumsum(scores[begin:last])
-                for end in ends:
-                    if end > begin and sums[end - begin - 1] > best:
-                        best, found = float(sums[end - begin - 1]), (begin, end)
+                place = int(sums.argmax()) if element.end else len(sums) - 1
+                if sums[place] > best:
+                    best, found = float(sums[place]), (begin, begin + place + 1)
         if best == -np.inf and not element.start:
             return room[0], room[0]
         return found
@@ -274,6 +271,19 @@ class _Placing:
             if begin < place < end or (begin == place and other.begin < element.begin and begin < end):
                 place = begin if element.begin <= other.begin else end
         return place
+
+
+def _shares(units: Sequence[Span], alignment: Alignment, width: int) -> NDArray[np.float32]:
+    """How much each unit is aligned with each of the first ``width`` pieces of the source, one in all."""
+    firsts, lasts = np.array(alignment.target, np.int64).reshape(-1, 2).T
+    begins, ends = np.array(units, np.int64).reshape(-1, 2).T
+    places = zip(np.searchsorted(lasts, begins, "right"), np.searchsorted(firsts, ends), strict=True)
+    shares = np.zeros((len(units), width), np.float32)
+    for row, (begin, end), (low, high) in zip(shares, units, places, strict=True):
+        common = np.maximum(np.minimum(end, lasts[low:high]) - np.maximum(begin, firsts[low:high]), 0)  # characters
+        row[:] = common.astype(np.float32) @ alignment.weights[low:high, :width]
+    shares /= np.maximum(shares.sum(1, keepdims=True), 1e-9)
+    return shares
 
 
 def _free(room: Span, taken: Iterable[Span]) -> list[Span]:

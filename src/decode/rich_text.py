@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError
 from decode import markup, translator
@@ -211,12 +212,10 @@ class RichTranslator(Translator):
             words = markup.units(text)
             alignment = Alignment(words, words, np.eye(len(words), dtype=np.float32))
         kept = self._restored(hidden, text)
-        if not kept.moves:
-            return kept.text, alignment, []
-        assert self._protected
         spans = [(begin, begin + len(item.text)) for begin, item in kept.items]
-        spans += [match.span() for match in self._protected.found(kept.text)]  # those that were no symbols, too
-        return kept.text, _with_items(alignment, hidden, kept), spans
+        if self._protected:
+            spans += [match.span() for match in self._protected.found(kept.text)]  # those that were no symbols, too
+        return kept.text, _with_items(alignment, hidden, kept) if kept.moves else alignment, spans
 
     def _pieces(self, text: str) -> list[markup.Span]:
         assert self._processors
@@ -249,29 +248,29 @@ def _with_items(alignment: Alignment, hidden: Hidden, kept: Restored) -> Alignme
     """The alignment of a sentence and its translation with their items, each of which is aligned with itself."""
     source, target = _moved(alignment.source, hidden.moves), _moved(alignment.target, kept.moves)
     rows = [*alignment.weights]
+    appended: list[markup.Span] = []
     for begin, item in kept.items:
         own = begin, begin + len(item.text)
         row = np.zeros(alignment.weights.shape[1], np.float32)
         row[_common(source[: len(row)], (item.begin, item.begin + len(item.text)))] = 1
-        if not (pieces := _common(target, own)):  # it was appended
-            pieces = [len(target)]
-            target.append(own)
+        pieces = _common(target, own)
+        if not len(pieces):
+            appended.append(own)
             rows.append(row)
         for piece in pieces:
             rows[piece] = row
     weights = np.array(rows, np.float32).reshape(len(rows), alignment.weights.shape[1])
-    return Alignment(source, target, weights)
+    return Alignment(source.tolist(), [*target.tolist(), *appended], weights)
 
 
-def _moved(spans: Sequence[markup.Span], moves: Moves) -> list[markup.Span]:
+def _moved(spans: Sequence[markup.Span], moves: Moves) -> NDArray[np.int64]:
     places, new = zip(*moves, strict=True)
-    found = np.interp(np.array(spans, np.float64).reshape(-1, 2), places, new).astype(int)
-    return [(int(begin), int(end)) for begin, end in found]
+    return np.interp(np.array(spans, np.float64).reshape(-1, 2), places, new).astype(np.int64)
 
 
-def _common(spans: Sequence[markup.Span], wanted: markup.Span) -> list[int]:
+def _common(spans: NDArray[np.int64], wanted: markup.Span) -> NDArray[np.int64]:
     """The places of those spans that have characters in common with another one."""
-    return [place for place, (begin, end) in enumerate(spans) if max(begin, wanted[0]) < min(end, wanted[1])]
+    return np.flatnonzero(np.maximum(spans[:, 0], wanted[0]) < np.minimum(spans[:, 1], wanted[1]))
 
 
 def _whole(sentences: Iterable[str], items: Iterable[re.Match[str]]) -> Iterator[str]:
