@@ -73,7 +73,8 @@ class File(AddressedSource):
             yield "file", self.entry["file"]
 
     def nowhere(self, copies: list[Copy], mirror: Path | None, reason: str) -> str:
-        code = next(iter(copies[0].texts))
+        missing = {code: places for code, places in copies[0].texts.items() if not places[0].here(Path())}
+        code = next(iter(missing or copies[0].texts))
         path = self._path(code or self.languages[0])
         mirrored = (self.entry["mirror"] or path).replace(LANGUAGE, str(code))
         searched = f"no {mirror / mirrored} in the mirror" if mirror else "no mirror"
