@@ -271,6 +271,20 @@ def test_blocked_pieces_end_a_translation(tmp_path, beam):
         assert sorted(pieces) == [5, 7] and np.isfinite(score)
 
 
+@beams
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_the_first_input_counts_among_n_grams_as_in_transformers(tmp_path, beam, size):
+    few, start = mapped_to(tmp_path / "map", [1, 5]), 1
+    options = {"candidates": "sentence", "beam_size": beam, "blocked_ngram": size, "shortest": 12, "longest": 12}
+    repeated = {}
+    for counts in (False, True):
+        repeated[counts] = 0
+        for (pieces, _), *_ in outputs(few, BATCH, as_transformers=counts, **options):
+            ngrams = [*zip(*([start, *pieces][place:] for place in range(size)), strict=False)]
+            repeated[counts] += len(ngrams) > len(set(ngrams))
+    assert repeated[False] and not repeated[True]
+
+
 def test_a_beam_may_be_larger_than_the_candidates(tmp_path):
     few = mapped_to(tmp_path / "map", [5, 7])
     for hypotheses in texts(outputs(few, BATCH[:5], candidates="sentence", beam_size=256, longest=3)):
