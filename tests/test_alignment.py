@@ -12,7 +12,18 @@ from phrase_tables import run
 
 from common.errors import UserError
 from export import alignment as aligners
-from export.alignment import ALIGNERS, FastAlign, _words, aligned, encoded, grow_diag_final_and, in_lines, linked, train
+from export.alignment import (
+    ALIGNERS,
+    FastAlign,
+    _words,
+    aligned,
+    encoded,
+    grow_diag_final_and,
+    in_lines,
+    linked,
+    train,
+    with_copies,
+)
 from export.phrases import MAX_LENGTH
 from formats import records
 
@@ -45,6 +56,14 @@ def test_the_links_of_what_is_trained_on_stay_beside_their_pairs(tmp_path):
     whole = lines()
     assert whole == ["0-0 1-1", "", *["0-0 1-1 2-2"] * 3, ""]
     assert [line for part in (1, 2, 3, 4) for line in lines((part, 4))] == whole
+
+
+def test_a_copy_is_linked_piece_by_piece():
+    """Equal letters of a URL would be linked to one another, and what surrounds it to some of its pieces."""
+    url = ["▁http", "s", "://", "aba", ".", "aba"]
+    links = with_copies([*"ab", *url, "c"], ["x", *url, *"yz"], [(0, 0), (1, 1), (5, 6), (7, 4), (8, 6), (8, 8)])
+    assert links == [(0, 0), *((piece + 2, piece + 1) for piece in range(len(url))), (8, 8)]
+    assert with_copies([*"abc"], [*"abd"], [(0, 1)]) == [(0, 1)]  # two words may be equal by chance
 
 
 @pytest.mark.slow

@@ -3,10 +3,12 @@
 ``train`` learns from a sample, the first ``--pairs`` pairs of a shuffled corpus; ``apply`` aligns a shard of the
 corpus with what was learned. Its records are ``source pieces<TAB>target pieces<TAB>links``, the links as ``0-0 1-2``,
 source position first, from 0. ``links`` aligns a shard of what a training reads, text in pieces, and writes the links
-alone, a line a pair, for a guided alignment (train.guided_alignment).
+alone, a line a pair, for a guided alignment (train.guided_alignment). There text that both sides have alike, such as a
+URL, is linked piece by piece: the aligner has not seen it before, and in it a letter would be linked to any equal one.
 """
 
 import argparse
+import difflib
 import importlib
 import itertools
 import math
@@ -40,6 +42,8 @@ LINKS_A_MINUTE = 9_000_000
 
 Pair = tuple[list[str], list[str]]
 Links = list[tuple[int, int]]
+
+COPIED = 3  # pieces in a row that both sides have are a copy, not a translation
 
 BATCH = 10_000  # pairs encoded at a time; ten times as many are aligned at a time
 
@@ -203,7 +207,17 @@ def linked(pairs: Iterator[Pair], aligner: Aligner) -> Iterator[str]:
     while batch := list(itertools.islice(pairs, BATCH * 10)):
         links = iter(aligner.align([pair for pair in batch if alignable(*pair)]))
         for pair in batch:
-            yield _text(next(links)) if alignable(*pair) else ""
+            yield _text(with_copies(*pair, next(links))) if alignable(*pair) else ""
+
+
+def with_copies(source: Sequence[str], target: Sequence[str], links: Links) -> Links:
+    """The links, but those of the longest copy are of equal pieces alone, one to one."""
+    match = difflib.SequenceMatcher(None, source, target, autojunk=False).find_longest_match()
+    if match.size < COPIED:
+        return links
+    copies = range(match.a, match.a + match.size), range(match.b, match.b + match.size)
+    others = [(i, j) for i, j in links if i not in copies[0] and j not in copies[1]]
+    return sorted([*others, *zip(*copies, strict=True)])
 
 
 def _text(links: Links) -> str:
