@@ -25,7 +25,7 @@ from common import machine
 from common.errors import command
 from common.files import write_json
 from common.machine import describe, load_average
-from export.alignment import FastAlign, aligned
+from corpora.alignment import FastAlign, aligned
 from export.phrase_table import PhraseTable
 from export.phrases import MAX_NGRAM
 from formats import records
@@ -168,7 +168,7 @@ def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder
         "scaling": scaling,
         "fast_align": {
             "train_seconds": round(train_seconds, 1),
-            "train_threads": int(os.environ["OMP_NUM_THREADS"]),  # as export.alignment sets it
+            "train_threads": int(os.environ["OMP_NUM_THREADS"]),  # as corpora.alignment sets it
             "apply_pairs_per_second": round(apply_rate),
         },
         "plain Python extractor, one core": rival,

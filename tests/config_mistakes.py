@@ -146,6 +146,8 @@ WRONG = [
      "captions: is not a corpus with the role train"),
     ("mixtures.x", {"augmentation": {"both_sides": {"url": 0.7, "email": 0.6}}},
      ".augmentation.both_sides: changes 1.3 times as many pairs as there are; a pair changes once"),
+    ("mixtures.original.augmentation", {"both_sides": {"url": 0.1}, "places": "aligned"},
+     ".places: aligned needs translations of the teachers, which learn from this mixture; take edges"),
     ("mixtures.original.augmentation", {"source": {"typos": 0.1}},
      ".source: no teacher translates original targets anew; rules of `meant` leave them as they are"),
     ("mixtures.x", {"augmentation": {"source": {"typos": 0.5, "joined": 0.5}}},

@@ -11,9 +11,10 @@ import sentencepiece
 from phrase_tables import run
 
 from common.errors import UserError
-from export import alignment as aligners
-from export.alignment import (
+from corpora import alignment as aligners
+from corpora.alignment import (
     ALIGNERS,
+    MAX_LENGTH,
     FastAlign,
     _words,
     aligned,
@@ -24,7 +25,7 @@ from export.alignment import (
     train,
     with_copies,
 )
-from export.phrases import MAX_LENGTH
+from export import phrases
 from formats import records
 
 EFLOMAL = importlib.util.find_spec("eflomal")
@@ -71,7 +72,7 @@ def test_fast_align_learns_the_same_every_time(tmp_path):
     code = f"""
 import numpy as np
 from pathlib import Path
-from export.alignment import FastAlign
+from corpora.alignment import FastAlign
 generator = np.random.default_rng(1)
 pairs = [tuple([f"{{side}}{{word}}" for word in generator.integers(0, 200, 8)] for side in "st") for _ in range(1000)]
 for number in range(5):
@@ -134,8 +135,8 @@ def corpus(tmp_path_factory):
 @pytest.mark.slow
 def test_shards_are_aligned_with_what_a_sample_taught(corpus, tmp_path):
     shared = ["--corpus", corpus / "c.tsv.zst", "--sentencepiece", corpus / "sp.model"]
-    run("export.alignment", "train", *shared, "--pairs", 1500, "--output", tmp_path / "probabilities")
-    apply = ["export.alignment", "apply", *shared, "--probabilities", tmp_path / "probabilities"]
+    run("corpora.alignment", "train", *shared, "--pairs", 1500, "--output", tmp_path / "probabilities")
+    apply = ["corpora.alignment", "apply", *shared, "--probabilities", tmp_path / "probabilities"]
     run(*apply, "--output", tmp_path / "all.tsv.zst")
     shards = [tmp_path / f"{k}.tsv.zst" for k in (1, 2)]
     for k, shard in enumerate(shards, 1):
@@ -153,6 +154,7 @@ def test_shards_are_aligned_with_what_a_sample_taught(corpus, tmp_path):
 
 
 def test_a_pair_with_an_endless_side_is_left_out_and_counted(corpus, tmp_path, capsys):
+    assert phrases.MAX_LENGTH == MAX_LENGTH
     pairs = [("abc", "ABC"), ("abc", "x " * (MAX_LENGTH + 1)), ("abc " * 3, "ABC"), ("", "A")]
     records.write(tmp_path / "c.tsv.zst", pairs)
     assert len(list(encoded(tmp_path / "c.tsv.zst", corpus / "sp.model"))) == 2
@@ -165,5 +167,5 @@ def test_a_pair_with_an_endless_side_is_left_out_and_counted(corpus, tmp_path, c
 def test_training_counts_what_it_leaves_out(corpus, tmp_path, capfd):
     records.write(tmp_path / "c.tsv.zst", [("abc", "ABC"), ("", "A"), *[("abc", "ABC")] * 20])
     options = ["--corpus", tmp_path / "c.tsv.zst", "--sentencepiece", corpus / "sp.model", "--pairs", 10]
-    run("export.alignment", "train", *options, "--output", tmp_path / "learned")
+    run("corpora.alignment", "train", *options, "--output", tmp_path / "learned")
     assert "1 pairs left out: " in capfd.readouterr().err

@@ -40,7 +40,7 @@ def options():
 OPTIONS = list(options())
 READ = {file: (name, kind) for file, name, kind in OPTIONS if kind in ("there", "named_path") and name[0] == "-"}
 COMMANDS = sorted(file for file in READ if "def main()" in (ROOT / "src" / file).read_text())
-SUBCOMMANDS = {"export/alignment.py": ["apply"], "export/vocabulary_map.py": ["grid"]}
+SUBCOMMANDS = {"corpora/alignment.py": ["apply"], "export/vocabulary_map.py": ["grid"]}
 
 
 def test_every_path_that_is_read_must_be_there():

@@ -54,7 +54,7 @@ def foreign_teacher(**keys):
 
 
 def test_a_mixture_draws_from_changed_copies_which_equal_rules_share():
-    rules, none = {"typos": 0.125, "joined": 0.125}, {"both_sides": {}, "meant": {}, "source": {}}
+    rules, none = {"typos": 0.125, "joined": 0.125}, {"both_sides": {}, "meant": {}, "source": {}, "places": "edges"}
     plain = OFFLINE["mixtures"]["distilled"]
     augmented = {
         name: plain | {"augmentation": none | {"source": rules} | more}
@@ -78,7 +78,14 @@ def test_a_map_is_also_made_of_pairs_changed_as_those_that_systems_learn_from():
     plain = OFFLINE["mixtures"]["distilled"]
 
     def augmented(both_sides=None, meant=None, source=None):
-        return plain | {"augmentation": {"both_sides": both_sides or {}, "meant": meant or {}, "source": source or {}}}
+        return plain | {
+            "augmentation": {
+                "both_sides": both_sides or {},
+                "meant": meant or {},
+                "source": source or {},
+                "places": "edges",
+            }
+        }
 
     mixtures = {
         "shouted": augmented({"url": 0.125, "upper_case": 0.125}, source={"upper_case": 0.5}),
@@ -128,7 +135,7 @@ def test_monolingual_text_is_in_the_source_language():
 
 def test_a_rule_brings_its_symbols_into_the_vocabulary():
     other = OFFLINE["mixtures"]["distilled"] | {
-        "augmentation": {"both_sides": {"protected": 0.1}, "meant": {}, "source": {}}
+        "augmentation": {"both_sides": {"protected": 0.1}, "meant": {}, "source": {}, "places": "edges"}
     }
     symbols = OFFLINE["vocabulary"] | {"symbols": ["<url>", "⟦1⟧"]}
     study = plan(mixtures=OFFLINE["mixtures"] | {"other": other}, vocabulary=symbols)

@@ -30,9 +30,9 @@ from formats import opennmt_tf, records
 from formats.batches import Batch, batches
 
 # numba compiles the constants in, and its cache notices changes of this file only: all compiled loops are here.
+MAX_LENGTH = 1 << 10  # pieces of one side of a pair, as in corpora.alignment
 MAX_NGRAM = 3  # source pieces of a phrase; with the target piece they fill the four 16-bit places of a key
 MAX_VOCABULARY = 2**16 - 1
-MAX_LENGTH = 1 << 10  # pieces of one side of a pair; the pairs that models learn from are far shorter
 SPACE, HYPHEN, ZERO, NINE = 32, 45, 48, 57  # ASCII
 
 
@@ -262,7 +262,7 @@ class PhraseCounter:
 
 
 def count(path: Path, pieces: list[str], output: Path, shard: records.Shard | None = None) -> None:
-    """Count a file of export.alignment, or a shard of it, into a new folder.
+    """Count a file of corpora.alignment, or a shard of it, into a new folder.
 
     Raises UserError for a record that is no aligned pair, and for too large a vocabulary.
     """
@@ -271,7 +271,7 @@ def count(path: Path, pieces: list[str], output: Path, shard: records.Shard | No
         counter, previous = PhraseCounter(part, pieces), 0
         for batch in progress(batches(path, shard), "extracting phrases", unit="pair", size=len):
             if batch.starts.shape[1] != 3:
-                raise UserError(f"{path}: not source<TAB>target<TAB>links; make it with export.alignment")
+                raise UserError(f"{path}: not source<TAB>target<TAB>links; make it with corpora.alignment")
             try:
                 counter.add(batch)
             except ValueError as error:
@@ -286,7 +286,7 @@ def count(path: Path, pieces: list[str], output: Path, shard: records.Shard | No
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--alignments", type=there, required=True, help="records of export.alignment")
+    parser.add_argument("--alignments", type=there, required=True, help="records of corpora.alignment")
     parser.add_argument("--shard", type=records.shard, help="K/N: only this part of them")
     parser.add_argument("--vocabulary", type=there, required=True, help="one piece a line")
     parser.add_argument("--output", type=Path, required=True, help="folder to write")

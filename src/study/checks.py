@@ -111,6 +111,16 @@ def mixture_problems(config: Configuration) -> Iterator[str]:
         if name == ORIGINAL and mixture.targets != "original":
             yield f"mixtures.{name}.targets: this name is that of the teachers' data"
         yield from _mixture_problems(f"mixtures.{name}", mixture, config)
+        if mixture.augmentation and mixture.augmentation.places == "aligned":
+            yield from _place_problems(f"mixtures.{name}.augmentation.places", name, config)
+
+
+def _place_problems(path: str, name: str, config: Configuration) -> Iterator[str]:
+    """An alignment must not need the epochs that it is for."""
+    if config.vocabulary.of == name:
+        yield f"{path}: aligned needs the vocabulary, which is learned from this mixture (vocabulary.of); take edges"
+    if name == ORIGINAL and any(mixture.targets != "original" for mixture in config.mixtures.values()):
+        yield f"{path}: aligned needs translations of the teachers, which learn from this mixture; take edges"
 
 
 def _mixture_problems(path: str, mixture: Mixture, config: Configuration) -> Iterator[str]:

@@ -113,6 +113,7 @@ class Augmentation(Section):
     source: dict[str, Number]
     meant: dict[str, Number]
     both_sides: dict[str, Number]
+    places: str
 
 
 class Mixture(Section):

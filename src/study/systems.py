@@ -69,7 +69,9 @@ def composition(config: Configuration, name: str) -> Document:
 def _rules(augmentation: Augmentation) -> dict[str, Number]:
     """The share of the pairs that each rule changes; one name may be a rule for both sides and for sources."""
     meant = {f"meant {rule}": share for rule, share in augmentation.meant.items()}
-    return augmentation.both_sides | meant | {f"source {rule}": share for rule, share in augmentation.source.items()}
+    place = "aligned " if augmentation.places == "aligned" else ""
+    both_sides = {f"{place}{rule}": share for rule, share in augmentation.both_sides.items()}
+    return both_sides | meant | {f"source {rule}": share for rule, share in augmentation.source.items()}
 
 
 CHANGED = "~"  # no part of a name: <corpus>~<mixture> is the copy of a corpus whose sources were changed

@@ -1,8 +1,9 @@
 """Change some pairs of an epoch by rule, so that a student learns text as people write it.
 
 Both sides of a finished pair change alike: case, final punctuation, several sentences in one, and text that must be
-copied. Or the source alone changes (MEANT), and its target stays a translation of what was meant. What else changes a
-source is done before the teacher translates it (train.source_augmentation).
+copied, at an edge or, by the links of its words (train.aligned_words), inside. Or the source alone changes (MEANT), and
+its target stays a translation of what was meant. What else changes a source is done before the teacher translates it
+(train.source_augmentation).
 
 At most one rule changes a pair, so counts add up. ``joined`` appends copies of the next pairs, which stay, so an epoch
 keeps its number of pairs. Equal pairs, settings, seed and epoch give equal bytes.
@@ -14,38 +15,40 @@ demands one version of SentencePiece.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
 from findings.altered_text import FINAL, NO_SPACES, doubled, title, typos, without_final
 from formats.protection import SYMBOLS, Finder
 from formats.sentence import sentence
+from train.aligned_words import Align, AlignedWords, Pair
 from train.settings import PROTECTED, Augmentation
 
-Pair = tuple[str, str]
-Change = Callable[[Random, Pair], Pair]
+Change = Callable[[Random, Pair, AlignedWords | None], Pair]
 
 TOGETHER = (2, 4)  # sentences of a joined pair, as in OpusTrainer's Merge
 SHARED = re.compile(r"(?<=\w )[A-Z]\w{2,}")  # a name, where both sides have it and it begins none of them
 ITEMS = Finder()
 MOST_SYMBOLS = 3  # that are put into a pair besides those that stand for its own text
 PLACES = {"start": 3, "end": 4, "before the final mark": 2, "alone": 1}  # of a copy, with their weights
+INSIDE = 0.5  # of what could stand at an edge, where places inside are known
+TAGS = ("b", "i", "u", "em", "strong", "span", "a", "code")
 DOMAINS = ("com", "org", "net", "de", "fr", "cz", "eu", "info")
 SIGNS = "€$£¥"
 EMOJI = (*range(0x1F300, 0x1F3FB), *range(0x1F400, 0x1F650), *range(0x1F680, 0x1F6C6))  # without tones of skin
 
 
 def _both(change: Callable[[str], str]) -> Change:
-    return lambda _, pair: (change(pair[0]), change(pair[1]))
+    return lambda drawn, pair, words: (change(pair[0]), change(pair[1]))
 
 
 def _marked(change: Callable[[str], str]) -> Change:
     """A change of the final marks, if both sides have one."""
-    return lambda _, pair: (change(pair[0]), change(pair[1])) if _ends_with_marks(pair) else pair
+    return lambda drawn, pair, words: (change(pair[0]), change(pair[1])) if _ends_with_marks(pair) else pair
 
 
 def _source(change: Callable[[Random, str], str]) -> Change:
-    return lambda drawn, pair: (change(drawn, pair[0]), pair[1])
+    return lambda drawn, pair, words: (change(drawn, pair[0]), pair[1])
 
 
 def _ends_with_marks(pair: Pair) -> bool:
@@ -55,10 +58,12 @@ def _ends_with_marks(pair: Pair) -> bool:
 def _copied(make: Callable[[Random], str]) -> Change:
     """The same text at the same place of both sides, or instead of them."""
 
-    def change(drawn: Random, pair: Pair) -> Pair:
+    def change(drawn: Random, pair: Pair, words: AlignedWords | None) -> Pair:
         item, place = make(drawn), drawn.choices([*PLACES], [*PLACES.values()])[0]
         if place == "alone":
             return item, item
+        if words and (cuts := words.cuts()) and drawn.random() < INSIDE:
+            return words.inserted(item, drawn.choice(cuts)).pair
         if place == "before the final mark" and not _ends_with_marks(pair):
             place = "end"
         return _with(item, pair[0], place), _with(item, pair[1], place)
@@ -110,7 +115,18 @@ def placeholder(drawn: Random) -> str:
     return drawn.choice((*named, f"{{{drawn.randrange(10)}}}", f"%{drawn.randint(1, 9)}$s", "%s", "%d"))
 
 
-def protected(drawn: Random, pair: Pair) -> Pair:
+def tag(drawn: Random, pair: Pair, words: AlignedWords | None) -> Pair:
+    """A tag around linked words; where none are known, around the first word or the sentence."""
+    name = drawn.choice(TAGS)
+    first, last = f"<{name}>", f"</{name}>"
+    if words and (spans := words.spans()):
+        return words.around(first, last, drawn.choice(spans))
+    if drawn.random() < 0.5 or not all(" " in side for side in pair):
+        return _each(lambda side: f"{first}{side}{last}", pair)
+    return _each(lambda side: f"{first}{side.replace(' ', f'{last} ', 1)}", pair)
+
+
+def protected(drawn: Random, pair: Pair, words: AlignedWords | None) -> Pair:
     """Symbols instead of what both sides have alike, such as a number, and more of them at places that both have.
 
     decode.translate --protect hides URLs, tags and the like behind these symbols.
@@ -124,9 +140,25 @@ def protected(drawn: Random, pair: Pair) -> Pair:
     if shared:
         pattern = re.compile("|".join(map(re.escape, shared)))
         pair = _each(lambda side: pattern.sub(lambda match: symbol_of[match[0]], side), pair)
-    for _ in range(drawn.randint(0 if shared else 1, MOST_SYMBOLS)):
+    places = drawn.randint(0 if shared else 1, MOST_SYMBOLS)
+    if words and (linked := words.of(pair)) and (linked.cuts() or linked.spans()):
+        inside = sum(drawn.random() < INSIDE for _ in range(places))
+        pair, places = _inside(drawn, linked, symbols, inside), places - inside
+    for _ in range(places):
         pair = drawn.choice((_beside, _beside, _around))(drawn, pair, symbols)
     return pair
+
+
+def _inside(drawn: Random, words: AlignedWords, symbols: list[str], places: int) -> Pair:
+    """Symbols between words and, as tags, around them, each at one of the places that the sides have alike."""
+    for _ in range(places):
+        cuts, spans = words.cuts(), words.spans()
+        if spans and (not cuts or drawn.random() < 0.5):
+            begin, end = drawn.choice(spans)
+            words = words.inserted(symbols.pop(), end).inserted(symbols.pop(), begin)
+        else:
+            words = words.inserted(symbols.pop(), drawn.choice(cuts))
+    return words.pair
 
 
 def _shared(pair: Pair) -> list[str]:
@@ -177,8 +209,13 @@ CHANGES: dict[str, Change] = {
     "number": _copied(number),
     "emoji": _copied(emoji),
     "placeholder": _copied(placeholder),
+    "foreign_word": _copied(word),
+    "tag": tag,
     PROTECTED: protected,
 }
+PLACED = frozenset(
+    ("url", "email", "number", "emoji", "placeholder", "foreign_word", "tag", PROTECTED)
+)  # where, words say
 RULES = (*CHANGES, JOINED)
 
 TYPOS = (0.05, 0.1, 0.2)  # shares of the words of a line
@@ -208,12 +245,14 @@ def joined(pairs: Iterable[Pair], languages: Iterable[str]) -> Pair:
 
 
 def augmented(
-    blocks: Iterable[bytes], settings: Augmentation, seed: int, epoch: int, counts: Counter[str], added: bool = False
-) -> Iterator[bytes]:
+    blocks: Iterable[bytes], settings: Augmentation, seed: int, epoch: int, counts: Counter[str],
+    align: Align | None = None, added: bool = False,
+) -> Iterator[bytes]:  # fmt: skip
     """Yield blocks of lines of TSV with their changes, and count the pairs that each rule changed.
 
     A rule that has nothing to change in a pair, or would leave a side empty, leaves it as it is, and does not count it.
-    The last pairs of a block are joined with its first ones. added: a changed pair comes behind the unchanged one.
+    The last pairs of a block are joined with its first ones. align: links the words of pairs that get text inside.
+    added: a changed pair comes behind the unchanged one.
     """
     shares = rates(settings)
     rules = [*shares, ""]
@@ -222,7 +261,9 @@ def augmented(
         drawn = Random(f"{seed} augmentation {epoch} {block}")
         lines = text.split(b"\n")[:-1]
         changed = list(lines)
-        for place, rule in enumerate(drawn.choices(rules, weights, k=len(lines))):
+        chosen = drawn.choices(rules, weights, k=len(lines))
+        words = _words(lines, chosen, align) if align else {}
+        for place, rule in enumerate(chosen):
             if not rule:
                 continue
             source, target, *rest = lines[place].decode().split("\t")
@@ -230,13 +271,19 @@ def augmented(
                 following = range(place, place + drawn.randint(*TOGETHER))
                 new = joined((_pair(lines[row % len(lines)]) for row in following), settings.languages)
             else:
-                new = _CHANGES[rule](drawn, (source, target))
+                new = _CHANGES[rule](drawn, (source, target), words.get(place))
             source_side, target_side = map(sentence, new)
             if source_side and target_side and (source_side, target_side) != (source, target):
                 counts[rule] += 1
                 line = "\t".join((source_side, target_side, *rest)).encode()
                 changed[place] = lines[place] + b"\n" + line if added else line
         yield b"".join(line + b"\n" for line in changed)
+
+
+def _words(lines: Sequence[bytes], chosen: Sequence[str], align: Align) -> dict[int, AlignedWords | None]:
+    """The words of the pairs that PLACED rules change, by the places of their lines."""
+    places = [place for place, rule in enumerate(chosen) if rule in PLACED]
+    return dict(zip(places, align([_pair(lines[place]) for place in places]), strict=True))
 
 
 def _pair(line: bytes) -> Pair:

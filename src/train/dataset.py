@@ -101,7 +101,7 @@ def dataset(
     """The batches of one pass through an epoch of ``pairs`` pairs.
 
     model: an initialized OpenNMT-tf model. training: an entry of the configuration. source, target: pieces, a sentence
-    per line. links: their alignments (export.alignment), which become the labels' ``alignment``, float32 (rows, target
+    per line. links: their alignments (corpora.alignment), which become the labels' ``alignment``, float32 (rows, target
     pieces, source pieces).
     """
     import tensorflow as tf

@@ -28,9 +28,13 @@ from common.document import argument
 from common.errors import UserError, command
 from common.files import write_json
 from common.progress import progress
+from corpora.alignment import ALIGNERS
 from corpora.subset import keys, places
 from formats import records
 from formats.batches import Batch, batches, indexed
+from formats.loading import pieces
+from train import aligned_words
+from train.aligned_words import Align
 from train.augmentation import augmented, rates
 from train.settings import Augmentation
 
@@ -123,12 +127,13 @@ def _bucket_files(folder: Path, bucket: int) -> tuple[Path, Path]:
 
 def draw(
     corpora: list[Path], weights: list[float] | None, pairs: int | None, seed: int, epoch: int, output: Path,
-    augmentation: Augmentation | None = None, added: bool = False,
+    augmentation: Augmentation | None = None, align: Align | None = None, added: bool = False,
 ) -> None:  # fmt: skip
     """Write an epoch (numbered from 1), and beside it a JSON of what was drawn from each corpus.
 
     pairs: size of the epoch, by default of all corpora together. weights: one per corpus, by default its size.
-    With an augmentation the JSON counts the pairs that each rule changed; if they are added, the unchanged ones stay.
+    With an augmentation the JSON counts the pairs that each rule changed. align: links words of these, so that copies
+    stand inside, too. added: the unchanged pairs stay beside them.
     """
     sizes = [records.count(path) for path in corpora]
     weighted: Sequence[float] = weights or sizes
@@ -141,7 +146,7 @@ def draw(
         draws = drawn([stream for stream in streams if stream.share], seed, epoch)
         blocks, changed = sorted_blocks(draws, total, folder), Counter[str]()
         if augmentation:
-            blocks = augmented(blocks, augmentation, seed, epoch, changed, added)
+            blocks = augmented(blocks, augmentation, seed, epoch, changed, align, added)
         lines, checksum = records.write_blocks(output, blocks)
     finally:
         shutil.rmtree(folder)
@@ -198,12 +203,23 @@ def main() -> None:
     changes.add_argument(
         "--added", type=argument(Augmentation), help="changed pairs beside the unchanged ones, as JSON"
     )
+    parser.add_argument("--aligner", choices=ALIGNERS, default="fast_align", help="(default: %(default)s)")
+    parser.add_argument("--probabilities", type=there, help="what it learned: copies stand inside of sentences, too")
+    parser.add_argument("--sentencepiece", type=there, help="model of the pieces that it learned from")
     parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()
 
     changes = args.augmentation or args.added
+    if bool(args.probabilities) != bool(args.sentencepiece):
+        raise UserError("--probabilities and --sentencepiece need one another")
     _check(args.corpora, args.weights, args.pairs, args.epoch, changes)
-    draw(args.corpora, args.weights, args.pairs, args.seed, args.epoch, args.output, changes, bool(args.added))
+    align = _align(args.aligner, args.probabilities, args.sentencepiece) if args.probabilities else None
+    draw(args.corpora, args.weights, args.pairs, args.seed, args.epoch, args.output, changes, align, bool(args.added))
+
+
+def _align(aligner: str, probabilities: Path, sentencepiece: Path) -> Align:
+    processor = pieces(sentencepiece)
+    return aligned_words.by(ALIGNERS[aligner](probabilities), lambda lines: processor.encode(lines, out_type=str))
 
 
 if __name__ == "__main__":

@@ -37,8 +37,8 @@ class Inputs:
     """What a training reads, and its threads.
 
     source, target: the epochs in pieces, a sentence per line. epochs: JSON of train.sample, per epoch. links: their
-    alignments (export.alignment), if these are guided. dev: records, for the references. dev_source: its source side in
-    pieces. start_from: an averaged model, None for random weights. target_language: chooses the tokens of BLEU.
+    alignments (corpora.alignment), if these are guided. dev: records, for the references. dev_source: its source side
+    in pieces. start_from: an averaged model, None for random weights. target_language: chooses the tokens of BLEU.
     """
 
     source: list[Path]

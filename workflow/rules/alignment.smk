@@ -36,7 +36,7 @@ rule alignment_probabilities:
         corpus=rules.alignment_corpus.output.corpus,
         sentencepiece=rules.vocabulary.output.model,
     output:
-        probabilities=directory(f"{study.folder}/alignment/probabilities"),
+        probabilities=directory(study.paths.probabilities),
     log:
         f"{study.folder}/logs/alignment_probabilities.log",
     benchmark:
@@ -47,7 +47,7 @@ rule alignment_probabilities:
         aligner=study.config.alignment.aligner,
         pairs=study.config.alignment.pairs,
     shell:
-        "python -m export.alignment train --aligner {params.aligner} --corpus {input.corpus}"
+        "python -m corpora.alignment train --aligner {params.aligner} --corpus {input.corpus}"
         " --sentencepiece {input.sentencepiece} --pairs {params.pairs} --output {output.probabilities} 2> {log}"
 
 
@@ -68,7 +68,7 @@ rule align_shard:
         aligner=study.config.alignment.aligner,
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
     shell:
-        "python -m export.alignment apply --aligner {params.aligner} --corpus {input.corpus} --shard {params.shard}"
+        "python -m corpora.alignment apply --aligner {params.aligner} --corpus {input.corpus} --shard {params.shard}"
         " --sentencepiece {input.sentencepiece} --probabilities {input.probabilities} --output {output.shard} 2> {log}"
 
 
@@ -91,7 +91,7 @@ rule align_epoch_shard:
         aligner=study.config.alignment.aligner,
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
     shell:
-        "python -m export.alignment links --aligner {params.aligner} --source {input.source} --target {input.target}"
+        "python -m corpora.alignment links --aligner {params.aligner} --source {input.source} --target {input.target}"
         " --shard {params.shard} --probabilities {input.probabilities} --output {output.shard} 2> {log}"
 
 

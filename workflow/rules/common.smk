@@ -67,9 +67,14 @@ def as_json(settings):
     return json.dumps(settings.document)
 
 
-def augmentation(settings):
-    """The option of train.sample, if the mixture has an augmentation."""
-    return f"--augmentation {shlex.quote(as_json(settings))}" if settings else ""
+def augmentation(settings, aligner):
+    """The options of train.sample, if the mixture has an augmentation, and if words are aligned for it."""
+    options = f"--augmentation {shlex.quote(as_json(settings))}" if settings else ""
+    return options + (
+        " --aligner {} --probabilities {} --sentencepiece {}".format(study.config.alignment.aligner, *aligner)
+        if aligner
+        else ""
+    )
 
 
 def growing(**resources):

@@ -8,6 +8,7 @@ rule sample:
     """An epoch: a random sample of the corpora of a mixture, in proportion to their weights."""
     input:
         corpora=lambda w: study.mixtures.files(w.mixture),
+        aligner=lambda w: study.mixtures.aligner(w.mixture),
     output:
         corpus=study.paths.epoch("{mixture}", "{epoch}", "tsv.zst"),
         counts=study.paths.epoch("{mixture}", "{epoch}", "json"),
@@ -21,7 +22,7 @@ rule sample:
         weights=lambda w: list(study.mixtures.drawn(w.mixture).values()),
         pairs=f"--pairs {study.config.distillation.epoch_pairs}" if study.config.distillation.epoch_pairs else "",
         seed=study.config.seed,
-        augmentation=lambda w: augmentation(study.mixtures.augmentation(w.mixture)),
+        augmentation=lambda w: augmentation(study.mixtures.augmentation(w.mixture), study.mixtures.aligner(w.mixture)),
     shell:
         "python -m train.sample --corpora {input.corpora} --weights {params.weights} {params.pairs}"
         " {params.augmentation} --seed {params.seed} --epoch {wildcards.epoch} --output {output.corpus} 2> {log}"

@@ -52,6 +52,7 @@ class Paths:
         self.report = f"{folder}/report"
         self.sentencepiece = f"{folder}/vocabulary/sentencepiece.model"
         self.vocabulary = f"{folder}/vocabulary/vocabulary.txt"
+        self.probabilities = f"{folder}/alignment/probabilities"  # what the aligner learned
 
     raw = _path("corpora/raw/{}.tsv.zst")  # of a corpus, as it was read
     clean = _path("corpora/clean/{}.tsv.zst")  # of a corpus, after cleaning
@@ -301,6 +302,11 @@ class Mixtures:
         entry, languages = mixture(self.config, name).augmentation, [self.config.source, self.config.target]
         pairs = entry and (entry.both_sides or entry.meant)
         return Augmentation(entry.both_sides, entry.meant, languages) if entry and pairs else None
+
+    def aligner(self, name: str) -> list[str]:
+        """What the words of a mixture's pairs are aligned with, if copies stand inside: probabilities and pieces."""
+        entry = mixture(self.config, name).augmentation
+        return [self.paths.probabilities, self.paths.sentencepiece] if entry and entry.places == "aligned" else []
 
     @property
     def protecting(self) -> list[str]:

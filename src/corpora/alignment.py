@@ -31,7 +31,6 @@ from common.command_line import there
 from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
-from export.phrases import MAX_LENGTH
 from formats import records
 from formats.loading import pieces
 from formats.sentence import split_pieces
@@ -43,6 +42,7 @@ LINKS_A_MINUTE = 9_000_000
 Pair = tuple[list[str], list[str]]
 Links = list[tuple[int, int]]
 
+MAX_LENGTH = 1 << 10  # pieces of one side of a pair; the pairs that models learn from are far shorter
 COPIED = 3  # pieces in a row that both sides have are a copy, not a translation
 
 BATCH = 10_000  # pairs encoded at a time; ten times as many are aligned at a time
