@@ -17,6 +17,7 @@ from measure.configuration import Configuration
 from study import config
 from study.configuration import typed
 from study.plan import Study
+from study.systems import composition
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted(ROOT.glob("configs/*.yaml"))
@@ -131,6 +132,19 @@ def test_a_random_subset_is_cleaned_where_one_is_taken():
 def test_monolingual_text_is_in_the_source_language():
     (name,) = plan().corpora.monolingual
     assert plan().corpora.languages(name) == ["en"] and plan().corpora.languages(plan().corpora.dev) == ["en", "de"]
+
+
+def test_places_inside_are_those_of_the_alignment_and_are_told():
+    rules = {"both_sides": {"url": 0.1}, "meant": {"typos": 0.2}, "source": {}}
+    mixtures = {
+        place: OFFLINE["mixtures"]["distilled"] | {"augmentation": rules | {"places": place}}
+        for place in ("edges", "aligned")
+    }
+    study = plan(mixtures=mixtures)
+    found = {place: study.mixtures.aligner(place) for place in mixtures}
+    assert found == {"edges": [], "aligned": [study.paths.probabilities, study.paths.sentencepiece]}
+    told = {place: composition(study.config, place)["augmentation"] for place in mixtures}
+    assert told == {"edges": {"url": 0.1, "meant typos": 0.2}, "aligned": {"aligned url": 0.1, "meant typos": 0.2}}
 
 
 def test_a_rule_brings_its_symbols_into_the_vocabulary():
