@@ -113,8 +113,26 @@ def test_an_item_survives_unchanged_and_once(item, translation, whole):
 
 
 LOOPS = ["ein ein ein ein Hund", "der Hund , der Hund , der Hund , der Hund ,", "a b c d a b c d A B c d a b c d"]
-LOOPS += ["wauwauwauwau", "nnnnnnnnnnnn", "ところところところところところところ", "x, x, x, x,", ". . . ."]
-NO_LOOPS = ["", "ein ein ein Hund", "Schifffahrt", "www.example.org", "1000000000000", "----------------", "hahahaha"]
+LOOPS += [
+    "wauwauwauwau",
+    "schwarz-" + "0" * 24,
+    "9399." + ".93" * 9,
+    "nnnnnnnnnnnn",
+    "ところところところところところところ",
+    "x, x, x, x,",
+    ". . . .",
+]
+NO_LOOPS = [
+    "",
+    "ein ein ein Hund",
+    "Schifffahrt",
+    "www.example.org",
+    "1000000000000",
+    "1" + "0" * 23,
+    "1" + ",000" * 5,
+    "----------------",
+    "hahahaha",
+]
 NO_LOOPS += ["der Hund und der Hund und die Katze und der Hund", "a b c d e a b c d e a b c d e a b c d e"]
 
 

@@ -6,8 +6,8 @@
 namespace nmt {
 namespace {
 
-// As in findings.loops, a loop is what comes four times in a row: words, or twelve characters with a letter.
-constexpr int kTimes = 4, kCharacters = 12;
+// As in findings.loops, a loop is what comes four times in a row: words, twelve characters with a letter, or 24 with a digit.
+constexpr int kTimes = 4, kCharacters = 12, kWithDigits = 24;
 constexpr int kPeriod = 64;         // bytes of what is repeated: four words
 constexpr int kTail = 5 * kPeriod;  // bytes of a translation in which a loop is sought
 
@@ -15,13 +15,15 @@ constexpr int kTail = 5 * kPeriod;  // bytes of a translation in which a loop is
 // them, so that the last of the words is another one.
 bool counts(const char* bytes, int size, int times, bool inside) {
   int characters = 0;
-  bool letter = false;
+  bool letter = false, digit = false;
   for (const char* at = bytes; at != bytes + size; ++at) {
     characters += ((unsigned char)*at & 0xC0) != 0x80;
     letter |= (unsigned char)*at > 0x7F || (*at >= 'a' && *at <= 'z');
+    digit |= *at >= '0' && *at <= '9';
   }
   const int spaces = (int)std::count(bytes, bytes + size, ' ');
-  return spaces ? characters > spaces && !inside : letter && characters * times >= kCharacters;
+  if (spaces) return characters > spaces && !inside;
+  return (letter || digit) && characters * times >= (letter ? kCharacters : kWithDigits);
 }
 
 // How many of the bytes before `end` to leave out, so that one occurrence stays of the loop in which they end.
