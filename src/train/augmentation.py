@@ -35,6 +35,26 @@ INSIDE = 0.5  # of what could stand at an edge, where places inside are known
 TAGS = ("b", "i", "u", "em", "strong", "span", "a", "code")
 DOMAINS = ("com", "org", "net", "de", "fr", "cz", "eu", "info")
 SIGNS = "€$£¥"
+ONSETS = (
+    *"bcdfghjklmnpqrstvwxyz",
+    "br",
+    "ch",
+    "cl",
+    "dr",
+    "fl",
+    "gr",
+    "pl",
+    "pr",
+    "sh",
+    "sp",
+    "st",
+    "str",
+    "th",
+    "tr",
+    "",
+)
+NUCLEI = (*"aeiouy", "ai", "ea", "ee", "ie", "io", "oo", "ou")
+CODAS = (*"bdgklmnprstx", "ck", "ct", "ge", "le", "mp", "nd", "ng", "nt", "rt", "se", "ss", "st", "te", *[""] * 8)
 EMOJI = (*range(0x1F300, 0x1F3FB), *range(0x1F400, 0x1F650), *range(0x1F680, 0x1F6C6))  # without tones of skin
 
 
@@ -80,8 +100,10 @@ def _with(item: str, side: str, place: str) -> str:
 
 
 def word(drawn: Random) -> str:
-    """Letters that are a word of no language, or of any."""
-    return "".join(drawn.choices("abcdefghijklmnopqrstuvwxyz", k=drawn.randint(2, 9)))
+    """A word of no language, or of any: letters, or syllables, which have the pieces of words that are read."""
+    if drawn.random() < 0.5:
+        return "".join(drawn.choices("abcdefghijklmnopqrstuvwxyz", k=drawn.randint(2, 9)))
+    return "".join("".join(map(drawn.choice, (ONSETS, NUCLEI, CODAS))) for _ in range(drawn.randint(1, 3)))
 
 
 def url(drawn: Random) -> str:
