@@ -24,6 +24,7 @@ FOUND = {  # what is marked is what must be found
     "«<b>»A«</b>» a < b > c «<br/>»«<a href=\"https://x.org/a?b=1\" id='x y'>»x«</a>» <3": "tag",
     "Hello «{name}», «{0}» «{{title}}» «{{ item.name }}» «${user}» «__DATE__» «[[city]]» {a b} __ x__": "placeholder",
     "«%s» «%(count)d» «%1$s» «%.2f» «%@» 100% sure, 5%s, %subject, 50% discount": "placeholder",
+    "«%s»«%d»«%s» «%1$s»«%(n)d»«%.2f»«%s» «{a}»«{b}» «${a}»«${b}» 5%%s%%d": "placeholder",
 }  # fmt: skip
 
 

@@ -19,13 +19,15 @@ _EMOJI = (
 )
 _TONE = "[\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
 _ATTRIBUTE = r" +[\w:@.-]+ *= *(?:\"[^\"\t]*\"|'[^'\t]*'|[^\s\"'<>=]+)"
+# Not in 5%s, but in %1$s%s: (?!(?<!)) is (?<=), without a further operation in the engine's matcher.
+_APART_OR_BEHIND = r"(?:(?<![\w%])|(?!(?<![%\d$).#+-][sdifuxXgeEc])))"
 # Of two kinds that begin at the same character the first one wins, so that a number in an address is no number.
 PATTERNS = {
     "url": rf"(?<!{_LETTER})(?:(?:https?|ftp)://|www\.){_URL}"
     rf"|(?<!{_LETTER})(?<![@./-])(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+[a-z]{{2,}}/{_URL}",
     "email": rf"(?<!{_LETTER})(?<![.%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?!{_LETTER})",
     "placeholder": r"\$?\{\{? ?[\w.:-]+ ?\}?\}|\[\[[^\s\[\]]+\]\]|(?<!\w)__[A-Za-z](?:_?[A-Za-z0-9])*__(?!\w)"
-    rf"|(?<![\w%])%(?:\(\w+\))?(?:\d+\$)?[-+#0]*(?:(?!0)\d+)?(?:\.\d+)?[sdifuxXgeEc@](?!{_LETTER})",
+    rf"|{_APART_OR_BEHIND}%(?:\(\w+\))?(?:\d+\$)?[-+#0]*(?:(?!0)\d+)?(?:\.\d+)?[sdifuxXgeEc@](?!{_LETTER})",
     "tag": rf"</[A-Za-z][\w:.-]* *>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})* */?>",
     "emoji": rf"(?:{_EMOJI}{_TONE}(?:\u200d{_EMOJI}{_TONE})*|[0-9#*]\ufe0f?\u20e3)+",
     "number": rf"(?<!{_LETTER})(?<!{_LETTER}[.,:/-])[-+−]?[€$£¥]?\d+(?:[.,:/’'-]\d+)*[%‰°€$£¥]?(?!{_LETTER})",
