@@ -75,6 +75,7 @@ WORDS = [
     "dog", "läuft", "犬が", "é", "x", "www.", "http", "https://", "ftp://", "example.org", "/a", "a@b.co", "%s", "🎉",
     "__", "{a}", "⟧", "[[", "]]", "<b>", "</b>", "<br/>", "<a", " b='c", "d'", "1,000", "€", "18.10", "²", "٣", "½",
     "👍🏽", "\u200d", "\ufe0f", "5\ufe0f\u20e3", "\u2028", "\t", "\r", "\ufeff", "e\u0301", "⟦1⟧", "⟦16⟧", "⟦",
+    "%1$s%d", "Пёс",
 ]  # fmt: skip
 MARKS = [*"aZ09_.,:;/@%+-−'\"’()[]{}<>=!?#*$&|~`^\\ ", "\u00a0", "\u3000"]
 
@@ -114,7 +115,7 @@ def test_items_are_those_that_python_finds(program, kinds):
 @pytest.mark.parametrize("missing", [None, "append", "keep"])
 @pytest.mark.parametrize("symbols", [0, 2, 16])
 def test_text_is_hidden_and_restored_as_by_python(program, missing, symbols):
-    """The translations are pieces of the lines in any order, with symbols that are not asked for."""
+    """The translations are pieces of the lines in any order, with spaces or without, and symbols not asked for."""
     drawn = random.Random(f"{missing} {symbols}")
     lines = [" ".join(drawn.sample(texts(20_000, 3), 2)) for _ in range(1000)]
     outputs, given = [], []
@@ -128,7 +129,9 @@ def test_text_is_hidden_and_restored_as_by_python(program, missing, symbols):
             return
         for hidden in batch:
             parts = [*hidden.split(" "), drawn.choice(SYMBOLS), "Hund", "5"]
-            outputs.append(sentence(" ".join(drawn.sample(parts, drawn.randint(1, len(parts))))))
+            some = drawn.sample(range(len(parts)), drawn.randint(1, len(parts)))
+            order = some if drawn.random() < 0.5 else sorted(some)
+            outputs.append(sentence(drawn.choice((" ", "")).join(parts[place] for place in order)))
         yield [output if hidden else "" for output, hidden in zip(outputs, batch, strict=True)]
 
     counts = Counter()

@@ -71,6 +71,37 @@ def test_order_is_the_model_s_and_tags_touch_what_they_touched():
         assert translated(lambda text, output=output: output, [TEXT])[0] == [expected]
 
 
+@pytest.mark.parametrize(
+    ("line", "output", "expected"),
+    [
+        ("A dog {name}.", "Hund⟦1⟧hat.", "Hund {name} hat."),
+        ("It is -3 now 🎉!", "Es⟦1⟧ist⟦2⟧!", "Es -3 ist 🎉!"),
+        ("See https://x.org/a now", "Пёс⟦1⟧пёс", "Пёс https://x.org/a пёс"),
+        ("See https://x.org/a now", "犬⟦1⟧を見る", "犬https://x.org/aを見る"),  # a script without spaces
+        ("5 apples", "사과⟦1⟧개", "사과5개"),  # a particle
+        ("A dog, {a} ({b})", "«⟦1⟧»,⟦2⟧.", "«{a}»,{b}."),
+        ("{a} and {b}", "⟦1⟧⟦2⟧", "{a} {b}"),
+        ("A file-{n}, {n}-fold", "Datei⟦1⟧ ⟦2⟧fach", "Datei{n} {n}fach"),  # as the model has it
+        ("犬{n}", "Hund⟦1⟧ Пёс", "Hund{n} Пёс"),
+        ("A dog", "Пёс⟦9⟧пёс", "Пёс⟦9⟧пёс"),  # without items all is the model's
+        ("{a} dog", "⟦1⟧Пёс⟦9⟧пёс", "{a} Пёс пёс"),
+        ("<b>Dog</b> 5", "⟦1⟧⟦3⟧⟦2⟧Hund", "<b>5</b>Hund"),
+        ("Dog <br/> 5", "Hund⟦1⟧⟦2⟧", "Hund<br/> 5"),
+    ],
+)
+def test_an_item_that_stood_apart_does_so_again(line, output, expected):
+    assert translated(lambda _: output, [line])[0] == [expected]
+
+
+@pytest.mark.parametrize("items", ["%s%d%s", "{a}{b}${c}", "5°🎉{a}", "{a}<br/>%s"])
+def test_items_that_follow_each_other_do_so_again(items):
+    lines = [f"A dog {items}."]
+    (line,), (hidden,), _ = translated(lambda text: text.replace("A dog", "Hund").replace("⟧⟦", "⟧ ⟦"), lines)
+    assert hidden.replace(" ", "") == "Adog⟦1⟧⟦2⟧⟦3⟧." and line == f"Hund {items}."
+    (line,), *_ = translated(lambda _: "⟦2⟧ x ⟦3⟧ ⟦1⟧", ["Dog {a}{b}{c}."])
+    assert line == "{b} x {c} {a}"
+
+
 def test_invented_and_repeated_symbols_are_dropped():
     (line,), _, counts = translated(lambda text: f"{text} ⟦3⟧ und ⟦9⟧ x ⟦3⟧ y⟦99⟧z", [TEXT])
     assert line == f"{TEXT} und x y z" and counts["repeated_email"] == 1 and not counts["lost_email"]

@@ -106,9 +106,10 @@ def main() -> None:
     patterns = {**source["PATTERNS"], "symbol": source["SYMBOL"]}
     starts = [(names.index(kind), program.add(pattern)) for kind, pattern in patterns.items()]
     marks = program.add(rf"{source['_ANY'].pattern}|www\.")
-    alphanumeric = program.set(ranges(str.isalnum))
-    words = program.set(characters(parser.parse(source["_LETTER"])[0][1]))
-    text = f"constexpr int kMarks = {marks}, kAlphanumeric = {alphanumeric}, kWord = {words};\n"
+    numbers = {"kMarks": marks, "kAlphanumeric": program.set(ranges(str.isalnum))}
+    for name in ("LETTER", "SPACED", "DIVIDING"):
+        numbers[f"k{name.title()}"] = program.set(characters(parser.parse(source[name])[0][1]))
+    text = "".join(f"constexpr int {name} = {number};\n" for name, number in numbers.items())
     quoted = ", ".join(f'"{name}"' for name in names)
     text += f"const char* const kNames[] = {{{quoted}}};\n"
     sets: list[tuple[int, ...]] = []

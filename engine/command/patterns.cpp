@@ -124,6 +124,8 @@ std::vector<Match> Finder::symbols(std::u32string_view text) {
 
 const char* name_of(int kind) { return kind <= kSymbol ? kNames[kind] : ""; }
 bool is_alphanumeric(char32_t code) { return has(kSets[kAlphanumeric], code); }
-bool is_word(char32_t code) { return has(kSets[kWord], code); }
+bool is_latin(char32_t code) { return has(kSets[kLetter], code); }
+bool is_spaced(char32_t code) { return has(kSets[kSpaced], code); }
+bool is_dividing(char32_t code) { return has(kSets[kDividing], code); }
 
 }  // namespace nmt

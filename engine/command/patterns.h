@@ -28,6 +28,8 @@ class Finder {
 
 const char* name_of(int kind);  // "" from the first number on that is no kind; the last kind is that of symbols
 bool is_alphanumeric(char32_t code);
-bool is_word(char32_t code);  // whether an item must not touch it, or it becomes part of a word
+bool is_latin(char32_t code);     // whether an item must not touch it, or it becomes part of a word
+bool is_spaced(char32_t code);    // whether its script has a space between words
+bool is_dividing(char32_t code);  // whether no word goes on behind it
 
 }  // namespace nmt

@@ -22,19 +22,35 @@ std::vector<const Part*> kept(const Parts& parts) {
   return found;
 }
 
-// A line of parts: tags touch what they touched before, and nothing that is kept becomes part of a word.
+// Whether a space belongs between two parts, given the characters and the sides there.
+bool divided(char32_t last, Side end, char32_t first, Side begin) {
+  if (end == Side::kText && begin == Side::kText) return is_spaced(last) && is_spaced(first);
+  if (is_latin(last) && is_latin(first)) return true;
+  if (end != Side::kText && begin != Side::kText)
+    return (end == Side::kApart || begin == Side::kApart) && end != Side::kTouching && begin != Side::kTouching;
+  return (end == Side::kApart && is_spaced(first)) || (begin == Side::kApart && is_spaced(last));
+}
+
+// A line of parts: what is kept touches what it may, and none of it becomes part of a word.
 std::u32string joined(const Parts& parts) {
   std::u32string line;
-  bool touching = false;
+  Side end = Side::kText;
   for (const Part& part : parts) {
     std::u32string_view text = part.text;
-    if (part.before && !line.empty() && line.back() == U' ') line.pop_back();
-    if (!part.kept() && touching && text.substr(0, 1) == U" ") text.remove_prefix(1);
-    touching = part.after;
-    if (!line.empty() && !text.empty() && is_word(line.back()) && is_word(text.front())) line += U' ';
+    if (part.before == Side::kTouching && !line.empty() && line.back() == U' ') line.pop_back();
+    if (!part.kept() && end == Side::kTouching && text.substr(0, 1) == U" ") text.remove_prefix(1);
+    if (text.empty()) continue;
+    if (!line.empty() && divided(line.back(), end, text.front(), part.before)) line += U' ';
     line += text;
+    end = part.after;
   }
   return std::u32string(stripped(line));
+}
+
+// beside: the character there; a space at the ends of a line.
+Side side(bool tag, char32_t beside) {
+  if (tag) return is_space(beside) ? Side::kAny : Side::kTouching;
+  return is_dividing(beside) ? Side::kApart : Side::kAny;
 }
 
 // A translation in parts, where symbols are what they stand for; what of that it lacks, and what it repeats.
@@ -50,6 +66,9 @@ Parts without_symbols(const std::u32string& output, const std::vector<const Part
     end = match.end;
     const bool known = number <= symbols;
     if (known && ++seen[number - 1] == 1) {
+      const Part* const last = parts.empty() || !parts.back().kept() ? nullptr : &parts.back();
+      if (last && last->begin + last->text.size() == items[number - 1]->begin && stripped(before).empty())
+        before.clear();
       parts.push_back({std::move(before)});
       parts.push_back(*items[number - 1]);
       continue;
@@ -88,8 +107,8 @@ Hidden Protection::hide(const std::u32string& line) const {
     const bool tag = match.kind == kTag;
     if (match.begin > end) hidden.parts.push_back({line.substr(end, match.begin - end)});
     hidden.parts.push_back({line.substr(match.begin, match.end - match.begin), match.kind,
-                            tag && match.begin > 0 && !is_space(line[match.begin - 1]),
-                            tag && match.end < line.size() && !is_space(line[match.end])});
+                            side(tag, match.begin ? line[match.begin - 1] : U' '),
+                            side(tag, match.end < line.size() ? line[match.end] : U' '), match.begin});
     end = match.end;
   }
   if (end < line.size()) hidden.parts.push_back({line.substr(end)});
@@ -151,7 +170,7 @@ std::u32string Protection::restored(const Hidden& source, const std::u32string& 
   if (missing_ == Missing::kAppend) {
     for (const Part* item : lost) {
       parts.push_back({U" "});
-      parts.push_back({item->text, item->kind});
+      parts.push_back({item->text, item->kind, Side::kAny, Side::kAny});
     }
   }
   return joined(parts);

@@ -14,11 +14,15 @@ namespace nmt {
 
 enum class Missing { kLost, kAppend, kKeep };
 
-// A part of a line; kind: of text to keep, or -1. before, after: whether a tag touches other text there.
+enum class Side { kText, kAny, kTouching, kApart };  // a tag touched text there; other text to keep stood apart
+
+// A part of a line. kind: of text to keep, or -1. before, after: what was on its left and on its right, if it is kept.
+// begin: where it is in the line.
 struct Part {
   std::u32string text;
   int kind = -1;
-  bool before = false, after = false;
+  Side before = Side::kText, after = Side::kText;
+  size_t begin = 0;
 
   bool kept() const { return kind >= 0; }
 };

@@ -4,6 +4,13 @@ A symbol stands in the source as a word of its own, also where a tag touches a w
 A symbol that a translation repeats, or has without its source, is dropped. A line that has no letter outside of such
 text is not translated but copied.
 
+Where a model writes spaces around a symbol otherwise than the source, the source holds. A tag touches what the
+translation has on the sides where it touched text. Any other item is kept apart from letters, digits and items on the
+sides where it had a space, a mark such as ``.`` or ``(``, or an end of the line: ``Hund⟦1⟧`` becomes ``Hund {name}``.
+Only letters of scripts that have a space between words count (formats.protection.SPACED). Marks touch it as the model
+has them, as in ``(⟦1⟧).``. Items that follow each other at once, such as ``%s%d``, do so again where the model keeps
+their order.
+
 What the model loses is counted by kind. ``append`` puts it at the end of the translation; ``keep`` translates the line
 again, in pieces around what must be kept, each at its place. Both are also for models whose vocabulary has no symbols:
 these translate the text as it is, with ``append``, or in pieces at once, with ``keep``.
@@ -18,7 +25,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from common.errors import UserError
-from formats.protection import KINDS, SYMBOL, SYMBOLS, Finder
+from formats.protection import DIVIDING, KINDS, LETTER, SPACED, SYMBOL, SYMBOLS, Finder
 from formats.sentence import has_letters, one_line
 from formats.tokenizers import Processors
 
@@ -27,17 +34,23 @@ Windows = Callable[[Iterable[str]], Iterator[list[str]]]  # translates lines
 
 BYTE_ORDER_MARK = "\ufeff"
 _SYMBOL = re.compile(SYMBOL)
-_WORD = re.compile("[A-Za-z0-9_\u00c0-\u024f]")
+_LETTER, _SPACED, _DIVIDING = map(re.compile, (LETTER, SPACED, DIVIDING))
+
+Side = Literal["", "touching", "apart"]  # a tag touched text there; another item stood apart
 
 
 class Item(NamedTuple):
-    """Text to keep, whether it is a tag that touches other text on its left and on its right, and where it begins."""
+    """Text to keep, what was on its left and on its right, and where it begins."""
 
     kind: str
     text: str
-    before: bool = False
-    after: bool = False
+    before: Side = ""
+    after: Side = ""
     begin: int = 0
+
+    def touches(self, other: "Item") -> bool:
+        """Whether the other one follows it at once."""
+        return self.begin + len(self.text) == other.begin
 
 
 Parts = list[str | Item]
@@ -105,10 +118,8 @@ class Protection:
         end = 0
         for match in matches:
             start, stop = match.span()
-            tag, kind = match.lastgroup == "tag", match.lastgroup or ""
-            before, after = (
-                tag and side.strip() != "" for side in (line[max(start - 1, 0) : start], line[stop : stop + 1])
-            )
+            kind = match.lastgroup or ""
+            before, after = (_side(kind, beside) for beside in (line[max(start - 1, 0) : start], line[stop : stop + 1]))
             parts += [*filter(None, [line[end:start]]), Item(kind, match[0], before, after, start)]
             end = stop
         parts += filter(None, [line[end:]])
@@ -159,7 +170,7 @@ class Protection:
                 repeated += [item] * (there[text] > wanted[text])
         self._count(items, lost, repeated)
         if self._missing == "append":
-            parts += [part for item in lost for part in (" ", item._replace(before=False, after=False))]
+            parts += [part for item in lost for part in (" ", item._replace(before="", after=""))]
         text, begins = _joined(parts)
         placed = [(begin, part) for begin, part in zip(begins, parts, strict=True) if isinstance(part, Item)]
         moves = [
@@ -173,6 +184,13 @@ class Protection:
         for name, group in (("protected", items), ("lost", lost), ("repeated", repeated)):
             for item in group:
                 self._counts[f"{name}_{item.kind}"] += 1
+
+
+def _side(kind: str, beside: str) -> Side:
+    """beside: the character there, if any."""
+    if kind == "tag":
+        return "touching" if beside.strip() else ""
+    return "" if beside and not _DIVIDING.match(beside) else "apart"
 
 
 def _with_symbols(parts: Parts, symbols: Sequence[str]) -> tuple[str, Moves]:
@@ -209,7 +227,9 @@ def _without_symbols(output: str, items: Sequence[Item]) -> tuple[Parts, list[tu
         before, end = output[end : match.start()], match.end()
         seen[number] += 1
         if number < len(items) and seen[number] == 1:
-            parts += [before, items[number]]
+            item = items[number]
+            follows = parts and isinstance(last := parts[-1], Item) and last.touches(item)
+            parts += ["" if follows and not before.strip() else before, item]
             spans.append(match.span())
             continue
         if number < len(items) and seen[number] == 2:
@@ -220,20 +240,35 @@ def _without_symbols(output: str, items: Sequence[Item]) -> tuple[Parts, list[tu
 
 
 def _joined(parts: Parts) -> tuple[str, list[int]]:
-    """A line of parts, and where each begins: tags touch what they touched, and no item becomes part of a word."""
-    line, touching = "", False
+    """A line of parts, and where each begins: each item touches what it may, and none becomes part of a word."""
+    line = ""
+    end: Side | None = None  # what was on the right of an item that the line ends with
     begins = []
     for part in parts:
+        text, begin = _text(part), part.before if isinstance(part, Item) else None
         if isinstance(part, Item):
-            line = line.removesuffix(" ") if part.before else line
-            text, touched = part.text, part.after
-        else:
-            text, touched = part.removeprefix(" ") if touching else part, False
-        apart = _WORD.match(line[-1:]) and _WORD.match(text[:1])
-        line, touching = f"{line}{' ' if apart else ''}{text}", touched
+            line = line.removesuffix(" ") if begin == "touching" else line
+        elif end == "touching":
+            text = text.removeprefix(" ")
+        if _divided(line[-1:], end, text[:1], begin):
+            line += " "
+        line += text
         begins.append(len(line) - len(_text(part)))
+        if text:
+            end = part.after if isinstance(part, Item) else None
     lead = len(line) - len(line.lstrip())
     return line.strip(), [begin - lead for begin in begins]
+
+
+def _divided(last: str, end: Side | None, first: str, begin: Side | None) -> bool:
+    """Whether a space belongs between two parts, given the characters there, and the sides of those that are items."""
+    if end is None and begin is None:
+        return bool(_SPACED.match(last) and _SPACED.match(first))
+    if _LETTER.match(last) and _LETTER.match(first):
+        return True
+    if end is not None and begin is not None:
+        return "apart" in (end, begin) and "touching" not in (end, begin)
+    return bool((end == "apart" and _SPACED.match(first)) or (begin == "apart" and _SPACED.match(last)))
 
 
 def _has_letters(part: str | Item) -> bool:

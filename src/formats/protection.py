@@ -11,7 +11,10 @@ KINDS = ("url", "email", "number", "emoji", "tag", "placeholder")
 SYMBOLS = tuple(f"⟦{number}⟧" for number in range(1, 17))
 SYMBOL = r"⟦[1-9][0-9]?⟧"
 
-_LETTER = "[A-Za-z0-9_\u00c0-\u024f]"  # letters of other scripts may touch an item: 42人
+LETTER = "[A-Za-z0-9_\u00c0-\u024f]"  # letters of other scripts may touch an item: 42人
+DIVIDING = r"[\s.,;:!?…()«»„“”\"]"  # no word goes on behind it; one may behind the others: {n}-fold, {name}'s
+# Of scripts that have a space between words: Latin, Greek, Cyrillic, Armenian, Georgian.
+SPACED = "[A-Za-z0-9_\u00c0-\u02af\u0386\u0388-\u0481\u048a-\u0556\u0561-\u0587\u10a0-\u10fa\u1c90-\u1cbf\u1e00-\u1ffc]"
 _IN_URL = r"[^\s()<>\"`|\\^«»“”„…、。\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]"
 _URL = rf"(?:{_IN_URL}|\([^\s()<>]*\))+(?<![.,;:!?'’\]])"  # without the mark that ends the sentence
 _EMOJI = (
@@ -23,14 +26,14 @@ _ATTRIBUTE = r" +[\w:@.-]+ *= *(?:\"[^\"\t]*\"|'[^'\t]*'|[^\s\"'<>=]+)"
 _APART_OR_BEHIND = r"(?:(?<![\w%])|(?!(?<![%\d$).#+-][sdifuxXgeEc])))"
 # Of two kinds that begin at the same character the first one wins, so that a number in an address is no number.
 PATTERNS = {
-    "url": rf"(?<!{_LETTER})(?:(?:https?|ftp)://|www\.){_URL}"
-    rf"|(?<!{_LETTER})(?<![@./-])(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+[a-z]{{2,}}/{_URL}",
-    "email": rf"(?<!{_LETTER})(?<![.%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?!{_LETTER})",
+    "url": rf"(?<!{LETTER})(?:(?:https?|ftp)://|www\.){_URL}"
+    rf"|(?<!{LETTER})(?<![@./-])(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+[a-z]{{2,}}/{_URL}",
+    "email": rf"(?<!{LETTER})(?<![.%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?!{LETTER})",
     "placeholder": r"\$?\{\{? ?[\w.:-]+ ?\}?\}|\[\[[^\s\[\]]+\]\]|(?<!\w)__[A-Za-z](?:_?[A-Za-z0-9])*__(?!\w)"
-    rf"|{_APART_OR_BEHIND}%(?:\(\w+\))?(?:\d+\$)?[-+#0]*(?:(?!0)\d+)?(?:\.\d+)?[sdifuxXgeEc@](?!{_LETTER})",
+    rf"|{_APART_OR_BEHIND}%(?:\(\w+\))?(?:\d+\$)?[-+#0]*(?:(?!0)\d+)?(?:\.\d+)?[sdifuxXgeEc@](?!{LETTER})",
     "tag": rf"</[A-Za-z][\w:.-]* *>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})* */?>",
     "emoji": rf"(?:{_EMOJI}{_TONE}(?:\u200d{_EMOJI}{_TONE})*|[0-9#*]\ufe0f?\u20e3)+",
-    "number": rf"(?<!{_LETTER})(?<!{_LETTER}[.,:/-])[-+−]?[€$£¥]?\d+(?:[.,:/’'-]\d+)*[%‰°€$£¥]?(?!{_LETTER})",
+    "number": rf"(?<!{LETTER})(?<!{LETTER}[.,:/-])[-+−]?[€$£¥]?\d+(?:[.,:/’'-]\d+)*[%‰°€$£¥]?(?!{LETTER})",
 }
 # What a line must have for any item of a kind. The patterns are slow, and most lines have nothing of it.
 _MARKS = {"url": ("/", "www."), "email": ("@",), "placeholder": ("{", "[[", "__", "%"), "tag": ("<",), "symbol": ("⟦",)}
