@@ -1,6 +1,7 @@
 """Markup, paragraphs and unknown words through the native engine."""
 
 import functools
+import io
 import re
 import shutil
 import time
@@ -20,7 +21,7 @@ from translation import run
 
 from common.errors import UserError
 from common.files import write_json
-from decode import rich_text
+from decode import rich_text, translate
 from decode.engines.interface import Attended
 from decode.markup import Line
 from decode.rich_text import RichTranslator
@@ -112,6 +113,40 @@ def test_paragraphs_are_translated_by_sentence_and_keep_their_lines(model, monke
     assert found == ["  ".join(alone), "", alone[0]] and len(halves) > 2
     tagged = [*RichTranslator(model, sentences=True, html=True).translate([f"<p><b>{' '.join(halves)}</b></p>"])]
     assert tagged == [f"<p><b>{' '.join(alone)}</b></p>"]
+
+
+class Stopping(io.BytesIO):
+    """Lines of which ``left`` can be read before a signal comes."""
+
+    left = 0
+
+    def __next__(self):
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return super().__next__()
+
+
+def test_counts_of_a_translation_that_was_killed_are_those_of_one_in_one_go(monkeypatch, tmp_path):
+    """Wherever it stops: no window ends inside of a line, whose sentences would be counted again."""
+    monkeypatch.setattr(rich_text, "splitter", lambda language: lambda text: re.findall(r"\S+\s*\S*\s*", text))
+    lines = [f"{'AB CD 5 ' * (place % 4)}{{a}} ab\n".encode() for place in range(30)]
+
+    def counts(most, resume):
+        options = {"sentences": True, "protect": KINDS, "protect_missing": "append", "recase": True}
+        translator = RichTranslator(native.with_symbols(words=20), **options, batch_tokens=2, workers=1)
+        translator._translate = lambda sentences: [pieces[:2] for pieces in sentences]
+        source = Stopping(b"".join(lines))
+        source.left = most
+        with translate.resumable_output(tmp_path / "out", {}, resume, source) as output:
+            return translate.translate(translator, source, output)
+
+    whole = counts(len(lines) + 1, False)
+    assert whole["lost_number"] and whole["lines_recased"]
+    for stop in range(4, len(lines), 3):
+        with pytest.raises(KeyboardInterrupt):
+            counts(stop, False)
+        assert counts(len(lines) + 1, True) == whole
 
 
 def test_a_protected_item_stays_in_one_sentence(model, monkeypatch):

@@ -49,8 +49,10 @@ class Window:
     copied: dict[int, str] = field(default_factory=dict)  # by place
 
 
-def windows(lines: Iterable[Line], full: int, weigh: Weigh = len) -> Iterator[Window]:
-    """Group lines in order; a window is full once it weighs ``full``."""
+def windows(
+    lines: Iterable[Line], full: int, weigh: Weigh = len, may_end: Callable[[], bool] = lambda: True
+) -> Iterator[Window]:
+    """Group lines in order; a window is full once it weighs ``full`` and may end behind the line that was read last."""
     window, size = Window(), 0
     for parts, long, copied in lines:
         if long:
@@ -60,7 +62,7 @@ def windows(lines: Iterable[Line], full: int, weigh: Weigh = len) -> Iterator[Wi
         window.parts.extend(parts)
         window.sizes.append(len(parts))
         size += max(sum(map(weigh, parts)), 1)  # an empty line takes memory, too
-        if size >= full:
+        if size >= full and may_end():
             yield window
             window, size = Window(), 0
     if window.sizes:
@@ -150,7 +152,7 @@ class Pipeline:
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the translations of each window, one per line."""
-        cut = windows(map(self._encode, lines), self._window, self._weigh)
+        cut = windows(map(self._encode, lines), self._window, self._weigh, self._may_end)
         workers = self._workers, self._count
         decoded = in_order(cut, attrgetter("parts"), self._batches, self._decode, *workers, self._ahead)
         for window, outputs in decoded:
@@ -161,6 +163,10 @@ class Pipeline:
         for window in windows(map(self._encode, lines), self._window, self._weigh):
             for places in self._batches(window.parts):
                 yield [[*map(self._tokenizer.text, window.parts[place])] for place in places]
+
+    def _may_end(self) -> bool:
+        """Whether a window may end behind the text that was read last."""
+        return True
 
     def close(self) -> None:
         """Discard the batches that wait for a worker, so that the process can end."""

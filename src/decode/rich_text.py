@@ -95,6 +95,7 @@ class RichTranslator(Translator):
         if aligned:  # items come back with what is aligned with them, not before
             self._protection, self._hiding = None, self._protection
         self._spaced = self.description.target not in NO_SPACES
+        self._within = False  # whether more of its line follows the text that was read last
         self._outputs: deque[Any] = deque()  # of the engine, for the texts that ``windows`` of Pipeline yields
 
     @property
@@ -113,18 +114,23 @@ class RichTranslator(Translator):
                 divided = [[*self._divided(part.text)] for part in parts if isinstance(part, Text)]
                 waiting.append((line, parts, divided))
                 found = [one.hidden.text for sentences in divided for one in sentences]
-                yield from found or [""]  # so that every line is waited for
+                for place, text in enumerate(found or [""], 1):  # so that every line is waited for
+                    self._within = place < len(found)
+                    yield text
 
-        done: deque[tuple[str, Any]] = deque()
         for outputs in super().windows(texts()):
-            done.extend((text, self._outputs.popleft() if self._aligned else None) for text in outputs)
+            done = deque((text, self._outputs.popleft() if self._aligned else None) for text in outputs)
             ready = []
-            while waiting and len(done) >= max(sum(map(len, waiting[0][2])), 1):
+            while done:
                 line, parts, divided = waiting.popleft()
                 ready.append(self._joined(line, parts, [[*self._taken(texts, done)] for texts in divided]))
                 if not any(divided):
                     done.popleft()
             yield ready
+
+    def _may_end(self) -> bool:
+        """Only with a line: what of it another window had would be counted before the line is written."""
+        return not self._within
 
     def _finish(self, window: Window, outputs: Batch) -> list[str]:
         if self._aligned:
