@@ -40,7 +40,9 @@ def without(line, source="en"):
 UPPER = {
     "A DOG RUNS. DON'T GO! I'M HERE": "A dog runs. Don't go! I'm here",
     'WHERE? "IN THE SNOW." (YES) 2 MEN.': 'Where? "In the snow." (Yes) 2 men.',
-    "\ufeffTHE U.S. ARMY AND J. SMITH": "The U.S. army and J. smith",
+    "\ufeffTHE U.S. ARMY AND J. SMITH": "The U.S. army and J. Smith",
+    "PLAN A. GO HOME. SO DO I. Z. B. GEHT'S": "Plan A. Go home. So do I. Z. B. geht's",
+    "J. K. ROWLING WROTE IT.": "J. K. Rowling wrote it.",
     "DAS IST DIE STRAßE": "Das ist die straße",
     "DANGER": "danger",
     "STOP!": "stop!",
@@ -107,7 +109,12 @@ def test_a_first_letter_is_a_capital_as_words_have_it():
     assert recased(["Ⓐ AND Ⅳ DOGS"])[0] == ["Ⓐ AND Ⅳ DOGS"]
 
 
-SLOW = ["AAA" + 9000 * "!" + "A", "THE DOG " + 9000 * "_. " + "5", "THE DOG " + 9000 * "{a}. " + "5"]
+SLOW = [
+    "THE " + 9000 * "A." + "B " + 9000 * "A. ",
+    "AAA" + 9000 * "!" + "A",
+    "THE DOG " + 9000 * "_. " + "5",
+    "THE DOG " + 9000 * "{a}. " + "5",
+]
 
 
 @pytest.mark.parametrize("line", SLOW)

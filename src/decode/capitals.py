@@ -33,8 +33,9 @@ _OF_ANY_CASE = str.maketrans("", "", "ßªº")  # STRAßE and Nº are in capital
 _ENGLISH_I = re.compile(r"\bi\b")
 # The letter may be missing: a match that passes over what has none keeps the time linear.
 _BEGINS = re.compile(rf"(^|[\w{_HELD}][.!?…]+[\"'”’»)]*\s)([\W_]*)([^\W\d_]?)")
-# Also held in a source: the target language before it, initials, and abbreviations such as U.S.
-_MORE = rf"^>>\S+<<|(?:\b[^\W\d_]\.)+|{_HELD}"
+# Also held in a source: the target language before it, abbreviations such as U.S. and z. B., and a lone initial, but
+# not its full stop, which a name or a sentence follows: J. Smith and Plan A. Go home.
+_MORE = rf"^>>\S+<<|\b[^\W\d_]\.(?: ?\b[^\W\d_]\.)+|\b[^\W\d_](?=\.)|{_HELD}"
 
 
 class Capitals:
