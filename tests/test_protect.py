@@ -164,7 +164,7 @@ ITEM = st.one_of(
         st.sampled_from(sorted({*KINDS} - {"tag"})),
         st.integers(0, 999),
     ),
-    st.sampled_from(["<b>", "</b>", "<a href='x y'>", "<br/>", "⟦3⟧", "⟦100⟧", "5", "www.x.org"]),
+    st.sampled_from(["<b>", "</b>", "<a href='x y'>", "<br/>", "⟦3⟧", "⟦100⟧", "5", "5️⃣", "%s", "www.x.org"]),
 )
 BETWEEN = st.one_of(
     st.sampled_from([" ", " ", "dog", "läuft", "犬が", "(", "⟦"]), st.text("aZé犬1.,-⟧<>/@:_%", max_size=3)

@@ -19,7 +19,7 @@ FOUND = {  # what is marked is what must be found
     "Write to «a.b+c_2@mail.example.org»; or to «1@x.org».": "email",
     "It costs «€18.10», «5» or «1,250.50», «-3», «99.5%» at «14:35» on «2024-05-17».": "number",
     "«42»人 and H2O, A4, v2.4.1, COVID-19, the 1990s, l'«11»": "number",
-    "We won «🎉»! «❤️» «👍🏽» «👩‍🚀» «🇫🇷🇩🇪5️⃣» ™ ² →": "emoji",
+    "We won «🎉»! «❤️» «👍🏽» «👩‍🚀» «🇫🇷🇩🇪5️⃣» ™ ² → x5️⃣": "emoji",
     "<b>A</b>": None,
     "«<b>»A«</b>» a < b > c «<br/>»«<a href=\"https://x.org/a?b=1\" id='x y'>»x«</a>» <3": "tag",
     "Hello «{name}», «{0}» «{{title}}» «{{ item.name }}» «${user}» «__DATE__» «[[city]]» {a b} __ x__": "placeholder",

@@ -32,7 +32,7 @@ PATTERNS = {
     "placeholder": r"\$?\{\{? ?[\w.:-]+ ?\}?\}|\[\[[^\s\[\]]+\]\]|(?<!\w)__[A-Za-z](?:_?[A-Za-z0-9])*__(?!\w)"
     rf"|{_APART_OR_BEHIND}%(?:\(\w+\))?(?:\d+\$)?[-+#0]*(?:(?!0)\d+)?(?:\.\d+)?[sdifuxXgeEc@](?!{LETTER})",
     "tag": rf"</[A-Za-z][\w:.-]* *>|<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})* */?>",
-    "emoji": rf"(?:{_EMOJI}{_TONE}(?:\u200d{_EMOJI}{_TONE})*|[0-9#*]\ufe0f?\u20e3)+",
+    "emoji": rf"(?:{_EMOJI}{_TONE}(?:\u200d{_EMOJI}{_TONE})*|(?<!{LETTER})[0-9#*]\ufe0f?\u20e3)+",
     "number": rf"(?<!{LETTER})(?<!{LETTER}[.,:/-])[-+−]?[€$£¥]?\d+(?:[.,:/’'-]\d+)*[%‰°€$£¥]?(?!{LETTER})",
 }
 # What a line must have for any item of a kind. The patterns are slow, and most lines have nothing of it.
