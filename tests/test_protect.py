@@ -74,7 +74,7 @@ def test_order_is_the_model_s_and_tags_touch_what_they_touched():
 @pytest.mark.parametrize(
     ("line", "output", "expected"),
     [
-        ("A dog {name}.", "Hund⟦1⟧hat.", "Hund {name} hat."),
+        ("A dog {name}.", "Hund⟦1⟧ssä.", "Hund {name}ssä."),  # the ending of a case
         ("It is -3 now 🎉!", "Es⟦1⟧ist⟦2⟧!", "Es -3 ist 🎉!"),
         ("See https://x.org/a now", "Пёс⟦1⟧пёс", "Пёс https://x.org/a пёс"),
         ("See https://x.org/a now", "犬⟦1⟧を見る", "犬https://x.org/aを見る"),  # a script without spaces
@@ -84,7 +84,7 @@ def test_order_is_the_model_s_and_tags_touch_what_they_touched():
         ("A file-{n}, {n}-fold", "Datei⟦1⟧ ⟦2⟧fach", "Datei{n} {n}fach"),  # as the model has it
         ("犬{n}", "Hund⟦1⟧ Пёс", "Hund{n} Пёс"),
         ("A dog", "Пёс⟦9⟧пёс", "Пёс⟦9⟧пёс"),  # without items all is the model's
-        ("{a} dog", "⟦1⟧Пёс⟦9⟧пёс", "{a} Пёс пёс"),
+        ("5 dogs", "⟦1⟧Пёс⟦9⟧пёс", "5 Пёс пёс"),
         ("<b>Dog</b> 5", "⟦1⟧⟦3⟧⟦2⟧Hund", "<b>5</b>Hund"),
         ("Dog <br/> 5", "Hund⟦1⟧⟦2⟧", "Hund<br/> 5"),
     ],

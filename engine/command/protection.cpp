@@ -48,9 +48,16 @@ std::u32string joined(const Parts& parts) {
 }
 
 // beside: the character there; a space at the ends of a line.
-Side side(bool tag, char32_t beside) {
-  if (tag) return is_space(beside) ? Side::kAny : Side::kTouching;
+Side side(int kind, char32_t beside) {
+  static const int kTag = Finder::kind("tag");
+  if (kind == kTag) return is_space(beside) ? Side::kAny : Side::kTouching;
   return is_dividing(beside) ? Side::kApart : Side::kAny;
+}
+
+// A word may end in what follows a placeholder.
+Side side_behind(int kind, char32_t beside) {
+  static const int kPlaceholder = Finder::kind("placeholder");
+  return kind == kPlaceholder ? Side::kAny : side(kind, beside);
 }
 
 // A translation in parts, where symbols are what they stand for; what of that it lacks, and what it repeats.
@@ -100,15 +107,13 @@ std::u32string Protection::symbol(size_t number) {
 Hidden Protection::hide(const std::u32string& line) const {
   const std::vector<Match> matches = finder_.found(line);
   if (matches.empty() && std::any_of(line.begin(), line.end(), is_letter)) return {line, {}};
-  static const int kTag = Finder::kind("tag");
   Hidden hidden;
   size_t end = 0;
   for (const Match& match : matches) {
-    const bool tag = match.kind == kTag;
     if (match.begin > end) hidden.parts.push_back({line.substr(end, match.begin - end)});
     hidden.parts.push_back({line.substr(match.begin, match.end - match.begin), match.kind,
-                            side(tag, match.begin ? line[match.begin - 1] : U' '),
-                            side(tag, match.end < line.size() ? line[match.end] : U' '), match.begin});
+                            side(match.kind, match.begin ? line[match.begin - 1] : U' '),
+                            side_behind(match.kind, match.end < line.size() ? line[match.end] : U' '), match.begin});
     end = match.end;
   }
   if (end < line.size()) hidden.parts.push_back({line.substr(end)});

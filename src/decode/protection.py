@@ -7,9 +7,9 @@ text is not translated but copied.
 Where a model writes spaces around a symbol otherwise than the source, the source holds. A tag touches what the
 translation has on the sides where it touched text. Any other item is kept apart from letters, digits and items on the
 sides where it had a space, a mark such as ``.`` or ``(``, or an end of the line: ``Hund⟦1⟧`` becomes ``Hund {name}``.
-Only letters of scripts that have a space between words count (formats.protection.SPACED). Marks touch it as the model
-has them, as in ``(⟦1⟧).``. Items that follow each other at once, such as ``%s%d``, do so again where the model keeps
-their order.
+Only letters of scripts that have a space between words count (formats.protection.SPACED). Behind a placeholder the
+model decides: a word may end in what follows, as in ``{city}ssä``. Marks touch an item as the model has them, as in
+``(⟦1⟧).``. Items that follow each other at once, such as ``%s%d``, do so again where the model keeps their order.
 
 What the model loses is counted by kind. ``append`` puts it at the end of the translation; ``keep`` translates the line
 again, in pieces around what must be kept, each at its place. Both are also for models whose vocabulary has no symbols:
@@ -120,6 +120,8 @@ class Protection:
             start, stop = match.span()
             kind = match.lastgroup or ""
             before, after = (_side(kind, beside) for beside in (line[max(start - 1, 0) : start], line[stop : stop + 1]))
+            if kind == "placeholder" and after == "apart":
+                after = ""
             parts += [*filter(None, [line[end:start]]), Item(kind, match[0], before, after, start)]
             end = stop
         parts += filter(None, [line[end:]])
