@@ -6,7 +6,6 @@
 
 #include "kernels/gates.h"
 #include "kernels/kernels.h"
-#include "kernels/products.h"
 #include "kernels/vector.h"
 
 namespace nmt {

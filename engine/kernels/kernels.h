@@ -1,4 +1,5 @@
-// The interface of an instruction set: one table of functions, compiled once per set and chosen at run time.
+// The interface of an instruction set: tables of functions, compiled once per set and chosen at run time. Sets that
+// differ in their products only share the rest.
 #pragma once
 
 #include <cstddef>
@@ -116,16 +117,17 @@ static inline size_t page_bytes(const HeadShape& heads) {
   return (size_t)heads.count * (heads.channels + value_channels(heads)) * kPagePositions * (heads.half ? 2 : 4);
 }
 
-struct Kernels {
-  const char* name;
-  const Kernels* by_library;  // the same with the C library's sigmoid and tanh; null in that table
-  int block_rows;  // rows of a product in encoders and feed-forward layers, whose activations stay in a near cache
+struct ProductKernels {
+  const char* name;  // of the instruction set
+  int block_rows;    // rows of a product in encoders and feed-forward layers, whose activations stay in a near cache
 
   // rows x inputs times the weights, plus bias; computes panels [first_panel, last_panel) of the columns.
   void (*product)(const Linear&, const Inputs&, int rows, int first_panel, int last_panel, const Outputs&);
   // Gives back the registers that products keep configured in this thread (AMX); call it after a thread's last product.
   void (*release)();
+};
 
+struct VectorKernels {
   // Layer normalisation of rows of `units`, converted to the type of the next product. normalised: receives the
   // normalised rows in float32, or null.
   void (*normalise)(const float* rows, int count, int units, const Norm&, Type, const Quantized&, float* normalised);
@@ -187,5 +189,7 @@ struct Kernels {
   // Reads these bytes, a multiple of 512, and returns a sum of some of them, so that they are read.
   int32_t (*read)(const char* from, size_t bytes);
 };
+
+struct Kernels : ProductKernels, VectorKernels {};
 
 }  // namespace nmt

@@ -15,7 +15,7 @@ Network::Network(const Model& model, size_t past_bytes, size_t memory_bytes)
 
 void Network::use(const Switches& on) {
   on_ = on;
-  kernels_ = on.polynomials ? kernels() : *kernels().by_library;
+  kernels_ = kernels(on.polynomials);
 }
 
 void Network::reset() {
