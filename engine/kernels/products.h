@@ -110,7 +110,7 @@ NMT_INLINE void add_multiples(const Operands& t, int row, int panel, NibbleDot::
     });
 }
 
-template <class Dot, Epilogue epilogue, int kRows, int kPanels>
+template <class Dot, int kRows, int kPanels>
 __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
   constexpr int kColumns = kPanels * kParts;
   typename Dot::Sum sums[kRows * kColumns];
@@ -121,6 +121,7 @@ __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
     add_multiples<kRows, kPanels>(t, row, panel, sums);
   else
     add_products<Dot, kRows, kPanels>(t, row, panel, sums);
+  const Epilogue epilogue = t.outputs.epilogue;
   unrolled<kRows>([&](auto r) NMT_LAMBDA {
     const float row_scale = std::is_same_v<Dot, FloatDot> ? 1.0f : t.inputs.scale[row + r];
     float* to = t.outputs.rows + (size_t)(row + r) * t.outputs.stride + panel * kPanel;
@@ -129,14 +130,14 @@ __attribute__((noinline)) void tile(const Operands& t, int row, int panel) {
       typename Dot::Vector sum;
       unrolled<kParts>([&](auto part) NMT_LAMBDA { sum.part[part] = sums[r * kColumns + p * kParts + part]; });
       Floats result = finish<Dot>(sum, t.weights, (panel + p) * kPanel, row_scale);
-      if constexpr (epilogue == Epilogue::relu) {
+      if (epilogue == Epilogue::relu) {
         result = max(result, all(0.0f));
         most = max(most, result);
       }
-      if constexpr (epilogue == Epilogue::add) result = result + load(to + p * kPanel);
+      if (epilogue == Epilogue::add) result = result + load(to + p * kPanel);
       store(to + p * kPanel, result);
     });
-    if constexpr (epilogue == Epilogue::relu) {
+    if (epilogue == Epilogue::relu) {
       float* const maxima = t.outputs.maxima + (size_t)(row + r) * kLanes;
       store(maxima, max(load(maxima), most));
     }
@@ -176,54 +177,45 @@ constexpr int kBlockRows = 64;
 constexpr int kBlockRows = 60;
 #endif
 
-template <class Dot, Epilogue epilogue, int kRows, int kPanels>
+template <class Dot, int kRows, int kPanels>
 void columns(const Operands& t, int rows, int& row, int panel) {
   if constexpr (kRows > 0) {
-    for (; row + kRows <= rows; row += kRows) tile<Dot, epilogue, kRows, kPanels>(t, row, panel);
-    columns<Dot, epilogue, kRows - 1, kPanels>(t, rows, row, panel);
+    for (; row + kRows <= rows; row += kRows) tile<Dot, kRows, kPanels>(t, row, panel);
+    columns<Dot, kRows - 1, kPanels>(t, rows, row, panel);
   }
 }
 
 // All rows, in tiles of at most kRows x kPanels; remaining panels one by one.
-template <class Dot, Epilogue epilogue, int kRows, int kPanels>
+template <class Dot, int kRows, int kPanels>
 void all_tiles(const Operands& t, int rows, int panel, int last) {
   for (; panel + kPanels <= last; panel += kPanels) {
     int row = 0;
-    columns<Dot, epilogue, kRows, kPanels>(t, rows, row, panel);
+    columns<Dot, kRows, kPanels>(t, rows, row, panel);
   }
   if constexpr (kPanels > 1)
-    if (panel < last) all_tiles<Dot, epilogue, kRows, 1>(t, rows, panel, last);
+    if (panel < last) all_tiles<Dot, kRows, 1>(t, rows, panel, last);
 }
 
-template <class Dot, Epilogue epilogue>
-void multiplied(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
+template <class Dot>
+void multiply(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
 #if defined(NMT_TILES)
   if constexpr (std::is_same_v<Dot, ByteDot>)
     if (rows >= (weights.tiled_rows ? weights.tiled_rows : kFewestTiled) && weights.inputs >= kTileBytes &&
         (weights.tile == Tile::usual || weights.tile == Tile::amx))
-      return TiledProduct<epilogue>(weights, inputs, rows, outputs).compute(first, last);
+      return tiled_product(weights, inputs, rows, first, last, outputs);
 #endif
   using S = Sizes<Dot>;
   const bool given = weights.tile == Tile::tall || weights.tile == Tile::square;
   const bool square = given ? weights.tile == Tile::square : S::kSquare;
   const bool few = rows <= S::kFewRows || square;
   const Operands t{weights, inputs, outputs, panel_bytes(weights), row_bytes(weights), few ? S::kFewRows : S::kRows};
-  if constexpr (epilogue == Epilogue::relu) std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
+  if (outputs.epilogue == Epilogue::relu) std::memset(outputs.maxima, 0, (size_t)rows * kLanes * sizeof(float));
   if (rows == 1)
-    all_tiles<Dot, epilogue, 1, S::kSinglePanels>(t, rows, first, last);
+    all_tiles<Dot, 1, S::kSinglePanels>(t, rows, first, last);
   else if (few)
-    all_tiles<Dot, epilogue, S::kFewRows, S::kFewPanels>(t, rows, first, last);
+    all_tiles<Dot, S::kFewRows, S::kFewPanels>(t, rows, first, last);
   else
-    all_tiles<Dot, epilogue, S::kRows, S::kPanels>(t, rows, first, last);
-}
-
-template <class Dot>
-void multiply(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
-  switch (outputs.epilogue) {
-    case Epilogue::store: return multiplied<Dot, Epilogue::store>(weights, inputs, rows, first, last, outputs);
-    case Epilogue::relu: return multiplied<Dot, Epilogue::relu>(weights, inputs, rows, first, last, outputs);
-    case Epilogue::add: return multiplied<Dot, Epilogue::add>(weights, inputs, rows, first, last, outputs);
-  }
+    all_tiles<Dot, S::kRows, S::kPanels>(t, rows, first, last);
 }
 
 void product(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {

@@ -248,5 +248,13 @@ class TiledProduct {
   alignas(64) char last_weights_[kTileWeights];
 };
 
+void tiled_product(const Linear& weights, const Inputs& inputs, int rows, int first, int last, const Outputs& outputs) {
+  switch (outputs.epilogue) {
+    case Epilogue::store: return TiledProduct<Epilogue::store>(weights, inputs, rows, outputs).compute(first, last);
+    case Epilogue::relu: return TiledProduct<Epilogue::relu>(weights, inputs, rows, outputs).compute(first, last);
+    case Epilogue::add: return TiledProduct<Epilogue::add>(weights, inputs, rows, outputs).compute(first, last);
+  }
+}
+
 }  // namespace
 }  // namespace nmt
