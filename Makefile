@@ -12,16 +12,18 @@ CLUSTER_RECORD ?= results/reference/cluster
 
 install: $(INSTALLED)
 
-# The engine is compiled beside pip, which takes one core, with the tools that are installed first. Then all modules are
-# compiled, on all cores, where pip takes one and leaves this project's out: a job that may not write bytecode
-# (PYTHONDONTWRITEBYTECODE) would compile what it imports. Some packages hold examples that do not compile, and tests.
-BUILD_TOOLS := cmake|ninja|packaging|pathspec|scikit-build-core
+# The engine is compiled beside pip, which takes one core, with the tools that are installed first. The project follows
+# them: among all packages, Setuptools would look through each of them. Then all modules are compiled, on all cores,
+# where pip takes one and leaves this project's out: a job that may not write bytecode (PYTHONDONTWRITEBYTECODE) would
+# compile what it imports. Some packages hold examples that do not compile, and tests.
+BUILD_TOOLS := cmake|ninja|packaging|pathspec|scikit-build-core|setuptools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 $(INSTALLED): requirements.lock pyproject.toml $(wildcard engine/*.* engine/*/*.* engine/python/*/*.py)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(ENVIRONMENT)
 	@awk '/^[^ #]/ {wanted = /^($(BUILD_TOOLS))==/} wanted' requirements.lock | $(PIP) --require-hashes -r /dev/stdin
+	@$(PIP) --no-build-isolation --editable .
 	@$(BIN)/python engine/build.py & engine=$$!; trap 'kill $$engine' TERM; \
-	$(PIP) --no-compile --require-hashes -r requirements.lock && $(PIP) --no-build-isolation --editable . ; status=$$?; \
+	$(PIP) --no-compile --require-hashes -r requirements.lock; status=$$?; \
 	if test $$status = 0; then $(BIN)/python -W ignore -m compileall -qq -j 0 -x 'site-packages/.*/tests?/' src $(PACKAGES); \
 	else kill $$engine; fi; \
 	wait $$engine && exit $$status
