@@ -43,9 +43,9 @@ test: install
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/snakefmt --check Snakefile workflow/rules papers
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/mypy
+	$(BIN)/mypy & types=$$!; \
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
-	  --durations 25 --ignore tests/test_cluster.py
+	  --durations 25 --ignore tests/test_cluster.py; tests=$$?; wait $$types && exit $$tests
 
 # A study through a real Slurm of one node (docs/cluster.md). On Debian, as root, it installs what is missing.
 SLURM_PACKAGES := slurmctld slurmd slurm-client munge
