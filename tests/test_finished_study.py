@@ -10,6 +10,7 @@ import time
 
 import forked
 import pytest
+from forked import PLAIN_GRAPHS
 from snakefile import BIN, TINY, arguments_of, dry_run, planned, snakemake, succeeded, warm_snakemake
 
 from decode.engines.native import Native
@@ -37,7 +38,10 @@ def killed_when(target, cwd, happens):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """The tiny study: killed during teacher training, killed during distillation, then run to its end."""
+    """The tiny study: killed during teacher training, killed during distillation, then run to its end.
+
+    Graphs of the teacher are optimised, as users train.
+    """
     cwd = tmp_path_factory.mktemp("tiny")
     study = cwd / "results/test-tiny"
     trained, distilled = study / "systems/teacher/averaged", study / "distilled/teacher/best/grammar.json"
@@ -45,7 +49,7 @@ def finished(tmp_path_factory):
     assert not trained.exists()
     killed_when(distilled.relative_to(cwd), cwd, lambda: list(study.glob("distilled/teacher/best/grammar/*.json")))
     assert trained.exists() and not distilled.exists()
-    succeeded(warm_snakemake("--configfile", TINY, cwd=cwd, timeout=1200))
+    succeeded(warm_snakemake("--configfile", TINY, cwd=cwd, timeout=1200, env=os.environ | {PLAIN_GRAPHS: "1"}))
     return study
 
 

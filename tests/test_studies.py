@@ -21,6 +21,12 @@ from study import config
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(autouse=True)
+def plain_graphs(monkeypatch):
+    """What a study makes with optimised graphs is seen in test_finished_study.py."""
+    monkeypatch.setenv(PLAIN_GRAPHS, "1")
+
+
 def given():
     """The teachers of a study that trains none: an untrained one, which splits text by its own model."""
     teacher = folders()["int8"]
@@ -51,9 +57,8 @@ def test_a_vocabulary_of_the_translations_of_a_given_teacher(tmp_path):
 
 
 @pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
-def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path, monkeypatch):
+def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
     """Quality only: nothing is timed. Shapes, sizes and the wiring; so short a training learns nothing."""
-    monkeypatch.setenv(PLAIN_GRAPHS, "1")
     succeeded(warm_snakemake("explain", "--configfile", TINY_ENSEMBLE, cwd=tmp_path, timeout=1200))
     study = tmp_path / "results/test-tiny-ensemble"
     assert not (study / "decoding").exists()
