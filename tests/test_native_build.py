@@ -59,8 +59,6 @@ def sanitized(tmp_path_factory):
     # The standard library checks its indices, too: a vector has more memory than elements.
     real = ";".join(name for name in SETS if name not in EMULATED)
     options = [f"-DNMT_SETS={real}", "-DNMT_SANITIZE=ON", "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS"]
-    # All sources but kernels as one, in a third of the time: names in them may not clash.
-    options += ["-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0"]
     package = built(tmp_path_factory.mktemp("build"), tmp_path_factory.mktemp("package"), *options)
     # Python is not built with sanitizers: their library must be loaded first, and see C++'s exceptions.
     preloaded = f"{library('libasan.so')} {library('libstdc++.so')}"
