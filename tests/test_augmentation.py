@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from common.files import read_json, write_json
 from findings.altered_text import FINAL
 from formats import records
-from formats.protection import SYMBOL, SYMBOLS
+from formats.protection import SYMBOL, SYMBOLS, Finder
 from formats.sentence import sentence
 from study.schema import schema
 from train import augmentation, sample, source_augmentation
@@ -70,10 +70,14 @@ def test_nothing_is_left_of_a_lone_mark_so_it_stays():
     assert changed([[("!", "?")]], {"no_final_punctuation": 1}) == ([[("!", "?")]], Counter())
 
 
+def names(pair):
+    return [name.lower() for name in augmentation.NAME.findall(pair[0])]
+
+
 @given(st.sampled_from(COPIED), PAIRS, st.integers())
 def test_a_copy_is_the_same_text_at_the_same_place(rule, pair, seed):
     new = CHANGES[rule](Random(seed), pair, None)
-    item = getattr(augmentation, rule)(Random(seed))  # the first that the change draws
+    item = getattr(augmentation, rule)(Random(seed), names(pair))  # the first that the change draws
     assert item == sentence(item)
     start, end, alone = (
         tuple(place(item, side) for side in pair) for place in ("{} {}".format, "{1} {0}".format, "{}".format)
@@ -83,11 +87,20 @@ def test_a_copy_is_the_same_text_at_the_same_place(rule, pair, seed):
         assert [side.replace(item, "", 1).replace(" ", "") for side in new] == [side.replace(" ", "") for side in pair]
 
 
+@given(st.sampled_from(COPIED), st.lists(st.sampled_from(["dog", "street"])), st.integers())
+def test_what_is_copied_is_what_is_protected(rule, words, seed):
+    item = getattr(augmentation, rule)(Random(seed), words)
+    assert [match[0] for match in Finder().found(item)] == [item]
+
+
 @pytest.mark.parametrize("rule", COPIED)
 def test_copies_stand_at_all_places(rule):
     items = Counter()
     for seed in range(300):
-        item, (source, target) = getattr(augmentation, rule)(Random(seed)), CHANGES[rule](Random(seed), PAIR, None)
+        item, (source, target) = (
+            getattr(augmentation, rule)(Random(seed), names(PAIR)),
+            CHANGES[rule](Random(seed), PAIR, None),
+        )
         places = (f"{item} {PAIR[0]}", f"{PAIR[0]} {item}", f"{PAIR[0][:-1]} {item}.", item)
         items[places.index(source)] += 1
         assert (

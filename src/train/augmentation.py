@@ -55,7 +55,9 @@ ONSETS = (
 )
 NUCLEI = (*"aeiouy", "ai", "ea", "ee", "ie", "io", "oo", "ou")
 CODAS = (*"bdgklmnprstx", "ck", "ct", "ge", "le", "mp", "nd", "ng", "nt", "rt", "se", "ss", "st", "te", *[""] * 8)
-EMOJI = (*range(0x1F300, 0x1F3FB), *range(0x1F400, 0x1F650), *range(0x1F680, 0x1F6C6))  # without tones of skin
+EMOJI = (*range(0x1F300, 0x1F3FB), *range(0x1F400, 0x1F650), *range(0x1F680, 0x1F6C6))
+TONES, FLAGS, SYMBOL_EMOJI = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200), range(0x2600, 0x2768)
+NAME = re.compile("[A-Za-z]{2,}")  # a word of a source that may be in a URL
 
 
 def _both(change: Callable[[str], str]) -> Change:
@@ -75,11 +77,12 @@ def _ends_with_marks(pair: Pair) -> bool:
     return all(side.endswith(tuple(FINAL)) for side in pair)
 
 
-def _copied(make: Callable[[Random], str]) -> Change:
-    """The same text at the same place of both sides, or instead of them."""
+def _copied(make: Callable[[Random, Sequence[str]], str]) -> Change:
+    """The same text at the same place of both sides, or instead of them. make: has words of the source for it."""
 
     def change(drawn: Random, pair: Pair, words: AlignedWords | None) -> Pair:
-        item, place = make(drawn), drawn.choices([*PLACES], [*PLACES.values()])[0]
+        names = [name.lower() for name in NAME.findall(pair[0])]
+        item, place = make(drawn, names), drawn.choices([*PLACES], [*PLACES.values()])[0]
         if place == "alone":
             return item, item
         if words and (cuts := words.cuts()) and drawn.random() < INSIDE:
@@ -99,26 +102,32 @@ def _with(item: str, side: str, place: str) -> str:
     return f"{before} {item}{marks}"
 
 
-def word(drawn: Random) -> str:
-    """A word of no language, or of any: letters, or syllables, which have the pieces of words that are read."""
-    if drawn.random() < 0.5:
+def word(drawn: Random, names: Sequence[str] = ()) -> str:
+    """One of the names, or a word of no language, or of any: letters, or syllables, which have the pieces of words."""
+    kinds = drawn.randrange(2 + bool(names))
+    if kinds == 2:
+        return drawn.choice(names)
+    if kinds == 1:
         return "".join(drawn.choices("abcdefghijklmnopqrstuvwxyz", k=drawn.randint(2, 9)))
     return "".join("".join(map(drawn.choice, (ONSETS, NUCLEI, CODAS))) for _ in range(drawn.randint(1, 3)))
 
 
-def url(drawn: Random) -> str:
-    host = drawn.choice(("", "www.")) + f"{word(drawn)}.{drawn.choice(DOMAINS)}"
-    path = "".join(f"/{word(drawn)}" for _ in range(drawn.randint(0, 3)))
-    query = drawn.choice(("", "", "/", f"?{word(drawn)}={drawn.randint(0, 999)}", f"#{word(drawn)}"))
+def url(drawn: Random, names: Sequence[str] = ()) -> str:
+    host = drawn.choice(("", "www.", f"{word(drawn, names)}.")) + f"{word(drawn, names)}.{drawn.choice(DOMAINS)}"
+    path = "".join(f"/{word(drawn, names)}" for _ in range(drawn.randint(0, 3)))
+    values = [f"{word(drawn, names)}={drawn.choice((word(drawn), drawn.randrange(1000)))}" for _ in range(2)]
+    query = drawn.choice(("", "", "/", f"#{word(drawn, names)}", f"?{values[0]}", "?" + "&".join(values)))
     return f"{drawn.choice(('https', 'https', 'http'))}://{host}{path}{query}"
 
 
-def email(drawn: Random) -> str:
-    names = drawn.choice(".-_+").join(word(drawn) for _ in range(drawn.randint(1, 2)))
-    return f"{names}@{word(drawn)}.{drawn.choice(DOMAINS)}"
+def email(drawn: Random, names: Sequence[str] = ()) -> str:
+    person = drawn.choice(".-_+").join(word(drawn, names) for _ in range(drawn.randint(1, 2)))
+    digits = drawn.choice(("", "", "", drawn.randrange(100)))
+    host = drawn.choice(("", "", f"{word(drawn, names)}.")) + word(drawn, names)
+    return f"{person}{digits}@{host}.{drawn.choice(DOMAINS)}"
 
 
-def number(drawn: Random) -> str:
+def number(drawn: Random, names: Sequence[str] = ()) -> str:
     """An amount, a count, a time or a date, to be copied as it is, whatever marks the target language has."""
     whole = str(drawn.randrange(10 ** drawn.randint(1, 6)))
     amount = f"{drawn.choice(SIGNS)}{whole}.{drawn.randrange(100):02}"
@@ -127,12 +136,19 @@ def number(drawn: Random) -> str:
     return drawn.choice((whole, whole, amount, time, date))
 
 
-def emoji(drawn: Random) -> str:
-    return "".join(map(chr, drawn.choices(EMOJI, k=drawn.choice((1, 1, 1, 2)))))
+def emoji(drawn: Random, names: Sequence[str] = ()) -> str:
+    return "".join(_emoji(drawn) for _ in range(drawn.choice((1, 1, 1, 2))))
 
 
-def placeholder(drawn: Random) -> str:
-    name = word(drawn)
+def _emoji(drawn: Random) -> str:
+    first, second = map(chr, drawn.choices(EMOJI, k=2))
+    tone, flag = chr(drawn.choice(TONES)), "".join(map(chr, drawn.choices(FLAGS, k=2)))
+    sequences = first + tone, f"{first}\u200d{second}", flag, chr(drawn.choice(SYMBOL_EMOJI)) + "\ufe0f"
+    return drawn.choice((first, first, first, first, *sequences))
+
+
+def placeholder(drawn: Random, names: Sequence[str] = ()) -> str:
+    name = word(drawn, names)
     named = (f"{{{name}}}", f"${{{name}}}", f"%({name})s", f"{{{{{name}}}}}", f"__{name.upper()}__")
     return drawn.choice((*named, f"{{{drawn.randrange(10)}}}", f"%{drawn.randint(1, 9)}$s", "%s", "%d"))
 
