@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "command/nfc.h"
 #include "command/text.h"
@@ -10,6 +11,7 @@ namespace nmt {
 namespace {
 
 constexpr char32_t kOpen = U'⟦', kClose = U'⟧';
+constexpr std::u32string_view kClosing = U" .,;:!?";  // no space before them
 
 bool has_letters(const Part& part) {
   return !part.kept() && std::any_of(part.text.begin(), part.text.end(), is_letter);
@@ -81,7 +83,8 @@ Parts without_symbols(const std::u32string& output, const std::vector<const Part
       continue;
     }
     if (known && seen[number - 1] == 2) repeated.push_back(items[number - 1]);
-    if (end == output.size() || output[end] == U' ') before.erase(before.find_last_not_of(U' ') + 1);
+    if (end == output.size() || kClosing.find(output[end]) != kClosing.npos)
+      before.erase(before.find_last_not_of(U' ') + 1);
     parts.push_back({std::move(before)});
   }
   parts.push_back({output.substr(end)});

@@ -35,6 +35,7 @@ Windows = Callable[[Iterable[str]], Iterator[list[str]]]  # translates lines
 BYTE_ORDER_MARK = "\ufeff"
 _SYMBOL = re.compile(SYMBOL)
 _LETTER, _SPACED, _DIVIDING = map(re.compile, (LETTER, SPACED, DIVIDING))
+_CLOSING = " .,;:!?"  # no space before them
 
 Side = Literal["", "touching", "apart"]  # a tag touched text there; another item stood apart
 
@@ -236,7 +237,7 @@ def _without_symbols(output: str, items: Sequence[Item]) -> tuple[Parts, list[tu
             continue
         if number < len(items) and seen[number] == 2:
             repeated.append(items[number])
-        parts.append(before.rstrip(" ") if output[end : end + 1] in ("", " ") else before)
+        parts.append(before.rstrip(" ") if output[end : end + 1] in _CLOSING else before)
     lost = [item for place, item in enumerate(items) if not seen[place]]
     return [*parts, output[end:]], [*spans, (end, len(output))], lost, repeated
 
