@@ -87,7 +87,7 @@ def test_rules_use_places_inside(rule):
 
 
 def test_words_are_linked_by_their_pieces(tmp_path):
-    """Words of several pieces, a pair that normalisation changes, and a script without spaces."""
+    """Words of several pieces, or of none, or with a no-break space, and a side without any."""
     text = tmp_path / "text"
     text.write_text("abc def\nghi jkl\nABC DEF\nGHI JKL\n" * 50)
     options = {"vocab_size": 26, "hard_vocab_limit": False, "minloglevel": 2, "model_type": "char"}
@@ -100,9 +100,11 @@ def test_words_are_linked_by_their_pieces(tmp_path):
     sides = [("abc def", "ABC DEF"), ("ghi jkl", "GHI JKL"), ("def", "DEF"), ("jkl", "JKL")] * 50
     FastAlign.train(iter([tuple(split([*pair])) for pair in sides]), tmp_path)
     align = by(FastAlign(tmp_path), split)
-    same, spaces, unaligned = align([("abc def", "ABC DEF"), ("abc  def", "ABC DEF"), ("abc", "")])
+    odd = "abc  def\u00a0def"  # SentencePiece makes three words of it, too, but others
+    same, spaces, unaligned = align([("abc def", "ABC DEF"), (odd, "ABC DEF"), ("abc", "")])
     assert same == AlignedWords(["abc", "def"], ["ABC", "DEF"], frozenset([(0, 0), (1, 1)]))
-    assert spaces is None and unaligned is None and align([]) == []
+    assert spaces.source == ["abc", "", "def\u00a0def"] and spaces.links == {(0, 0), (2, 1)}
+    assert unaligned is None and align([]) == []
 
     corpus, epoch = tmp_path / "corpus.tsv.zst", tmp_path / "epoch.tsv.zst"
     records.write(corpus, [("abc def", "ABC DEF")] * 300)
@@ -111,6 +113,9 @@ def test_words_are_linked_by_their_pieces(tmp_path):
     command += ["--output", str(epoch), "--sentencepiece", str(tmp_path / "model.model")]
     refused = subprocess.run(command, capture_output=True, text=True)
     assert refused.returncode and "--probabilities and --sentencepiece need one another" in refused.stderr
+    (tmp_path / "empty").mkdir()
+    missing = subprocess.run([*command, "--probabilities", tmp_path / "empty"], capture_output=True, text=True)
+    assert re.fullmatch(r"error: \S+/empty: has no file forward; .*\n", missing.stderr)
     subprocess.run([*command, "--probabilities", str(tmp_path)], check=True, capture_output=True)
     inside = [pair for pair in records.read(epoch) if re.fullmatch(r"abc http\S+ def", pair[0])]
     assert 80 < len(inside) < 200 and all(re.fullmatch(r"ABC http\S+ DEF", target) for _, target in inside)

@@ -93,6 +93,12 @@ def test_what_is_copied_is_what_is_protected(rule, words, seed):
     assert [match[0] for match in Finder().found(item)] == [item]
 
 
+@given(st.integers())
+def test_a_foreign_word_is_none_of_the_source(seed):
+    source, _ = CHANGES["foreign_word"](Random(seed), ("translated", "übersetzt"), None)
+    assert source.split().count("translated") == (" " in source)
+
+
 @pytest.mark.parametrize("rule", COPIED)
 def test_copies_stand_at_all_places(rule):
     items = Counter()

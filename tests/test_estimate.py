@@ -134,6 +134,18 @@ def test_an_epoch_is_as_long_as_its_mixture():
     assert times > 1 and of_all.epoch("distilled") == times * best.epoch("distilled")
 
 
+def test_an_epoch_with_copies_inside_waits_for_the_alignment():
+    def sample(places):
+        augmentation = {"both_sides": {"url": 0.5}, "meant": {}, "source": {}, "places": places}
+        study = edited(lambda study: study["mixtures"]["distilled"].update(augmentation=augmentation))
+        found = {group.name: group for group in jobs(Work(typed(study), RATES), shipped().text)}
+        return found["sample distilled"], found["sample original"]
+
+    (edges, original), (aligned, same) = sample("edges"), sample("aligned")
+    assert {*aligned.after} - {*edges.after} == {"alignment_probabilities"} and aligned.seconds > edges.seconds
+    assert {*same.after} == {*original.after} and same.seconds == original.seconds
+
+
 def test_timing_counts_and_grows_with_the_timed_set():
     def seconds(change):
         return wall_seconds(Work(typed(edited(change)), RATES), 2)

@@ -55,7 +55,11 @@ class FastAlign:
     """
 
     def __init__(self, folder: Path):
-        self._aligner = systran_align.Aligner(str(folder / "forward"), str(folder / "backward"))
+        files = [folder / name for name in ("forward", "backward")]
+        for file in files:
+            if not file.is_file():
+                raise UserError(f"{folder}: has no file {file.name}; give the folder of corpora.alignment train")
+        self._aligner = systran_align.Aligner(*map(str, files))
 
     def align(self, pairs: Sequence[Pair]) -> Iterator[Links]:
         """pairs: as many as fit in memory."""

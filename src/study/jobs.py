@@ -185,6 +185,10 @@ class _Planned:
         for mixture in sorted({system.mixture for system in self._work.trained}):
             (corpora, made), pairs = self._mixed(mixture), self._work.epoch(mixture)
             drawn = self._read(corpora) + pairs * seconds["draw: write"]
+            if self._study.mixtures.aligner(mixture):
+                made = [*made, "alignment_probabilities"]
+                changes = self._study.mixtures.augmentation(mixture)
+                drawn += pairs * (changes.share if changes else 0) * (seconds["encode"] + seconds["align"])
             yield self._group(f"sample {mixture}", Stage.EPOCHS, drawn * epochs, epochs, after=made)
             what = {"cores": THREADS, "after": [f"sample {mixture}", "vocabulary"]}
             yield self._group(f"encode {mixture}", Stage.EPOCHS, pairs * seconds["encode"] * epochs, epochs, **what)

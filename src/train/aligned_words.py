@@ -3,12 +3,11 @@
 The links of an aligner (corpora.alignment) are of pieces. Two words are linked if any of their pieces are.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
-from corpora.alignment import Aligner, Links, alignable
+from corpora.alignment import Aligner, alignable
 
-SPACE = "▁"  # what SentencePiece has instead of a space
 MOST_WORDS = 3  # of a source that tags are put around
 
 Pair = tuple[str, str]
@@ -93,32 +92,28 @@ Align = Callable[[Sequence[Pair]], list[AlignedWords | None]]  # None where the 
 
 
 def by(aligner: Aligner, split: Callable[[list[str]], list[list[str]]]) -> Align:
-    """Links by an aligner, of the pieces that ``split`` makes of lines; a line without spaces is one word."""
+    """Links by an aligner, of the pieces that ``split`` makes of each word; a line without spaces is one word.
+
+    Words are split one by one, since normalisation makes two of one with a no-break space, and drops others.
+    """
 
     def align(pairs: Sequence[Pair]) -> list[AlignedWords | None]:
-        sides = [split([*side]) for side in zip(*pairs, strict=True)]
-        pieces = [*zip(*sides, strict=True)] if pairs else []
+        words = [(source.split(" "), target.split(" ")) for source, target in pairs]
+        made = iter(split([word for pair in words for side in pair for word in side]))
+        numbered = [(_numbered(source, made), _numbered(target, made)) for source, target in words]
+        pieces = [(source[1], target[1]) for source, target in numbered]
         links = iter(aligner.align([pair for pair in pieces if alignable(*pair)]))
         return [
-            _in_words(pair, split_pair, next(links)) if alignable(*split_pair) else None
-            for pair, split_pair in zip(pairs, pieces, strict=True)
+            AlignedWords(*sides, frozenset((left[one], right[other]) for one, other in next(links)))
+            if alignable(*pair)
+            else None
+            for sides, pair, ((left, _), (right, _)) in zip(words, pieces, numbered, strict=True)
         ]
 
     return align
 
 
-def _in_words(pair: Pair, pieces: tuple[list[str], list[str]], links: Links) -> AlignedWords | None:
-    """None where normalisation has changed the number of words."""
-    source, target = (side.split(" ") for side in pair)
-    left, right = map(_word_numbers, pieces)
-    if (left[-1] + 1, right[-1] + 1) != (len(source), len(target)):
-        return None
-    return AlignedWords(source, target, frozenset((left[one], right[other]) for one, other in links))
-
-
-def _word_numbers(pieces: Sequence[str]) -> list[int]:
-    number, found = -1, []
-    for piece in pieces:
-        number += piece.startswith(SPACE)
-        found.append(number)
-    return found
+def _numbered(words: Sequence[str], made: Iterator[list[str]]) -> tuple[list[int], list[str]]:
+    """The next pieces that are made, and the number of the word that each is of."""
+    both = [(number, piece) for number in range(len(words)) for piece in next(made)]
+    return [number for number, _ in both], [piece for _, piece in both]

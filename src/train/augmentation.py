@@ -247,7 +247,7 @@ CHANGES: dict[str, Change] = {
     "number": _copied(number),
     "emoji": _copied(emoji),
     "placeholder": _copied(placeholder),
-    "foreign_word": _copied(word),
+    "foreign_word": _copied(lambda drawn, names: word(drawn)),  # none of the source, whose words are translated
     "tag": tag,
     PROTECTED: protected,
 }
