@@ -119,9 +119,9 @@ SLOW = [
 
 @pytest.mark.parametrize("line", SLOW)
 def test_the_time_grows_with_the_length_only(line):
-    """Seconds if it grew with its square."""
-    start = time.process_time()
-    assert recased([line])[0] == [line] and time.process_time() - start < 0.4
+    """Seconds if it grew with its square; 0.03 otherwise, and more in a process with much to collect."""
+    start = time.thread_time()
+    assert recased([line])[0] == [line] and time.thread_time() - start < 1
 
 
 def test_windows_keep_lines_and_count():

@@ -57,8 +57,8 @@ def test_a_model_that_copies_symbols_loses_nothing():
 
 def test_zeros_behind_a_percent_sign_take_time_by_their_number_only():
     """Seconds if it grew with its square."""
-    start = time.process_time()
-    assert not Finder(["placeholder"]).found("%" + 20_000 * "0" + "!") and time.process_time() - start < 0.4
+    start = time.thread_time()
+    assert not Finder(["placeholder"]).found("%" + 20_000 * "0" + "!") and time.thread_time() - start < 0.4
     found = Finder(["placeholder"]).found("%05d %00.3f %-+010x %٠5d")
     assert [match[0] for match in found] == ["%05d", "%00.3f", "%-+010x", "%٠5d"]
 

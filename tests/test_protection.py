@@ -63,6 +63,6 @@ def test_all_that_training_data_have_is_found(kind, seed):
     "unit", ["a", "a.", "1", "1,", "(", "<a ", "<a b='", "{a", "a@", "__a", "http://", ".a-", "%1", "["]
 )
 def test_long_lines_take_no_time(unit):
-    start = time.process_time()
+    start = time.thread_time()
     Finder().found(f"1 {unit * 20_000}")
-    assert time.process_time() - start < 1
+    assert time.thread_time() - start < 1
