@@ -84,6 +84,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=there, nargs="+", required=True, help="folders; with symbols or without")
     parser.add_argument("--test-set", type=there, required=True, help="records, English-German")
+    parser.add_argument(
+        "--protect-missing", choices=["append", "keep"], help="as of decode.translate (default: neither)"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
@@ -92,11 +95,16 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     metric = bleu("de")
     for model in args.models:
-        with closing(Translator(model, protect=KINDS)) as translator:
+        with closing(Translator(model, protect=KINDS, protect_missing=args.protect_missing)) as translator:
             put_in = measured(translator, pairs, metric, args.seed)
         rows.append({"system": translator.description.system, "put_in": put_in})
         print(rows[-1])
-    about = {"sentences": len(pairs), "sha256": sha256(args.test_set), "seed": args.seed}
+    about = {
+        "sentences": len(pairs),
+        "sha256": sha256(args.test_set),
+        "seed": args.seed,
+        "missing": args.protect_missing,
+    }
     write_json(args.output, about | {"signature": str(metric.get_signature()), "rows": rows})
 
 

@@ -35,24 +35,8 @@ INSIDE = 0.5  # of what could stand at an edge, where places inside are known
 TAGS = ("b", "i", "u", "em", "strong", "span", "a", "code")
 DOMAINS = ("com", "org", "net", "de", "fr", "cz", "eu", "info")
 SIGNS = "€$£¥"
-ONSETS = (
-    *"bcdfghjklmnpqrstvwxyz",
-    "br",
-    "ch",
-    "cl",
-    "dr",
-    "fl",
-    "gr",
-    "pl",
-    "pr",
-    "sh",
-    "sp",
-    "st",
-    "str",
-    "th",
-    "tr",
-    "",
-)
+CLUSTERS = ("br", "ch", "cl", "dr", "fl", "gr", "pl", "pr", "sh", "sp", "st", "str", "th", "tr")
+ONSETS = (*"bcdfghjklmnpqrstvwxyz", *CLUSTERS, "")
 NUCLEI = (*"aeiouy", "ai", "ea", "ee", "ie", "io", "oo", "ou")
 CODAS = (*"bdgklmnprstx", "ck", "ct", "ge", "le", "mp", "nd", "ng", "nt", "rt", "se", "ss", "st", "te", *[""] * 8)
 EMOJI = (*range(0x1F300, 0x1F3FB), *range(0x1F400, 0x1F650), *range(0x1F680, 0x1F6C6))

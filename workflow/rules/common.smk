@@ -70,11 +70,10 @@ def as_json(settings):
 def augmentation(settings, aligner):
     """The options of train.sample, if the mixture has an augmentation, and if words are aligned for it."""
     options = f"--augmentation {shlex.quote(as_json(settings))}" if settings else ""
-    return options + (
-        " --aligner {} --probabilities {} --sentencepiece {}".format(study.config.alignment.aligner, *aligner)
-        if aligner
-        else ""
-    )
+    if aligner:
+        probabilities, pieces = aligner
+        options += f" --aligner {study.config.alignment.aligner} --probabilities {probabilities} --sentencepiece {pieces}"
+    return options
 
 
 def growing(**resources):
