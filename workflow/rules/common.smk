@@ -72,7 +72,9 @@ def augmentation(settings, aligner):
     options = f"--augmentation {shlex.quote(as_json(settings))}" if settings else ""
     if aligner:
         probabilities, pieces = aligner
-        options += f" --aligner {study.config.alignment.aligner} --probabilities {probabilities} --sentencepiece {pieces}"
+        options += (
+            f" --aligner {study.config.alignment.aligner} --probabilities {probabilities} --sentencepiece {pieces}"
+        )
     return options
 
 
