@@ -8,7 +8,7 @@ PACKAGES = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("pure
 CORES ?= all
 CLUSTER_RECORD ?= results/reference/cluster
 
-.PHONY: demo test test-cluster docs pages install reference lock build/images/pipeline.tar
+.PHONY: demo test lint test-cluster docs pages install reference lock build/images/pipeline.tar
 
 install: $(INSTALLED)
 
@@ -38,14 +38,17 @@ demo: install
 
 CPP := $(wildcard engine/*.h engine/*.cpp engine/*/*.h engine/*/*.cpp tests/data/*.cpp)
 # The test of a cluster is test-cluster: it takes long and mostly waits.
-test: install
-	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $(CPP)
-	$(BIN)/snakefmt --check Snakefile workflow/rules papers
-	$(BIN)/lint-imports --no-logo --no-cache
+test: lint
 	$(BIN)/mypy & types=$$!; \
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
 	  --durations 25 --ignore tests/test_cluster.py; tests=$$?; wait $$types && exit $$tests
+
+# Seconds instead of minutes: what the tests begin with.
+lint: install
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/snakefmt --check Snakefile workflow/rules papers
+	$(BIN)/lint-imports --no-logo --no-cache
 
 # A study through a real Slurm of one node (docs/cluster.md). On Debian, as root, it installs what is missing.
 SLURM_PACKAGES := slurmctld slurmd slurm-client munge
