@@ -269,3 +269,12 @@ def test_8_bits_on_other_cpus_are_against_those_here():
     (row,) = ablation_table.on_other_cpus(timed, rounded["system"], rounded["elsewhere"])
     assert (row["idea"], row["BLEU"]) == ("int8 where products are exact", "-0.35")
     assert list(ablation_table.on_other_cpus(timed, "none", rounded["elsewhere"])) == []
+
+
+def test_verdict_says_on_which_side_of_the_best_search_a_model_is(records):
+    sides = set()
+    for record in best_model.candidates(records):
+        lost = comparison.loss(comparison.of_test_set(records, record.test_set), record)
+        sides.add(side := "above" if lost < 0 else "below")
+        assert f"({abs(lost):.2f} {side} the best search of" in best_model.verdict(records, record)
+    assert sides == {"above", "below"}

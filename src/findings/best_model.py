@@ -54,7 +54,8 @@ def verdict(records: list[Measurement], record: Measurement) -> str:
     own = record.scores
     scores = f"{own.dev_bleu:.2f} BLEU on {own.dev_set}, {own.bleu:.2f} on {record.test_set}"
     if (lost := loss(of_test_set(records, record.test_set), record)) is not None:
-        scores += f" ({lost:z.2f} below the best search of the same weights)"
+        side = "above" if lost < 0 else "below"
+        scores += f" ({abs(lost):.2f} {side} the best search of the same weights in float32 without a map)"
     if not (rivals := beating(records, record)):
         return f"{scores}, where no faster student has as much."
     names = ", ".join(f"{title(other)} ({other.scores.bleu:.2f})" for other in rivals)
