@@ -15,7 +15,8 @@ from corpora.alignment import FastAlign
 from formats import records
 from formats.protection import SYMBOL
 from train.aligned_words import AlignedWords, by
-from train.augmentation import CHANGES, PLACED
+from train.augmentation import CHANGES
+from train.settings import PLACED
 
 #  0   1    2    3   4          0   1   2    3    4
 PAIR = "she has seen the dog", "sie hat den Hund gesehen"

@@ -18,6 +18,7 @@ from study.precision import default_type, engine, obstacle
 from study.resources import read_size
 from study.schema import RESERVED, suggestion
 from study.systems import ORIGINAL, learned_from, splits_as_study, systems, untrained
+from train.settings import PLACED
 
 __all__ = ["problems", "teacher_problems"]
 
@@ -150,6 +151,9 @@ def _mixture_problems(path: str, mixture: Mixture, config: Configuration) -> Ite
 def _augmentation_problems(path: str, augmentation: Augmentation, original: bool) -> Iterator[str]:
     if (rates := sum([*augmentation.both_sides.values(), *augmentation.meant.values()])) > 1:
         yield f"{path}.both_sides: changes {rates:g} times as many pairs as there are; a pair changes once"
+    if augmentation.places == "aligned" and PLACED.isdisjoint(augmentation.both_sides):
+        makes_none = "aligned says where copies stand, and no rule of both_sides makes any"
+        yield f"{path}.places: {makes_none}; add one, such as url, or take edges"
     if augmentation.source and original:
         yield f"{path}.source: no teacher translates original targets anew; rules of `meant` leave them as they are"
     if (rates := sum(augmentation.source.values())) >= 1:

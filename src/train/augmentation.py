@@ -22,7 +22,7 @@ from findings.altered_text import FINAL, NO_SPACES, doubled, title, typos, witho
 from formats.protection import SYMBOLS, Finder
 from formats.sentence import sentence
 from train.aligned_words import Align, AlignedWords, Pair
-from train.settings import PROTECTED, Augmentation
+from train.settings import PLACED, PROTECTED, Augmentation
 
 Change = Callable[[Random, Pair, AlignedWords | None], Pair]
 
@@ -235,9 +235,6 @@ CHANGES: dict[str, Change] = {
     "tag": tag,
     PROTECTED: protected,
 }
-PLACED = frozenset(
-    ("url", "email", "number", "emoji", "placeholder", "foreign_word", "tag", PROTECTED)
-)  # where, words say
 RULES = (*CHANGES, JOINED)
 
 TYPOS = (0.05, 0.1, 0.2)  # shares of the words of a line
