@@ -147,7 +147,7 @@ WRONG = [
     ("mixtures.x", {"augmentation": {"both_sides": {"url": 0.7, "email": 0.6}}},
      ".augmentation.both_sides: changes 1.3 times as many pairs as there are; a pair changes once"),
     ("mixtures.original.augmentation", {"both_sides": {"url": 0.1}, "places": "aligned"},
-     ".places: aligned needs translations of the teachers, which learn from this mixture; take edges"),
+     ".places: aligned needs translations by teacher, trained on this mixture; take edges"),
     ("mixtures.x", {"augmentation": {"both_sides": {"joined": 0.1}, "meant": {"typos": 0.1}, "places": "aligned"}},
      ".augmentation.places: aligned says where copies stand, and no rule of both_sides makes any; add one, such as "),
     ("mixtures.original.augmentation", {"source": {"typos": 0.1}},
