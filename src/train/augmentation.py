@@ -13,6 +13,7 @@ random state of Python's process, so no epoch could be drawn by itself; it joins
 demands one version of SentencePiece.
 """
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -281,7 +282,8 @@ def augmented(
         lines = text.split(b"\n")[:-1]
         changed = list(lines)
         chosen = drawn.choices(rules, weights, k=len(lines))
-        words = _words(lines, chosen, align) if align else {}
+        placed = (_pair(line) for line, rule in zip(lines, chosen, strict=True) if rule in PLACED)
+        words = align(placed) if align else itertools.repeat(None)
         for place, rule in enumerate(chosen):
             if not rule:
                 continue
@@ -290,19 +292,13 @@ def augmented(
                 following = range(place, place + drawn.randint(*TOGETHER))
                 new = joined((_pair(lines[row % len(lines)]) for row in following), settings.languages)
             else:
-                new = _CHANGES[rule](drawn, (source, target), words.get(place))
+                new = _CHANGES[rule](drawn, (source, target), next(words) if rule in PLACED else None)
             source_side, target_side = map(sentence, new)
             if source_side and target_side and (source_side, target_side) != (source, target):
                 counts[rule] += 1
                 line = "\t".join((source_side, target_side, *rest)).encode()
                 changed[place] = lines[place] + b"\n" + line if added else line
         yield b"".join(line + b"\n" for line in changed)
-
-
-def _words(lines: Sequence[bytes], chosen: Sequence[str], align: Align) -> dict[int, AlignedWords | None]:
-    """The words of the pairs that PLACED rules change, by the places of their lines."""
-    places = [place for place, rule in enumerate(chosen) if rule in PLACED]
-    return dict(zip(places, align([_pair(lines[place]) for place in places]), strict=True))
 
 
 def _pair(line: bytes) -> Pair:
