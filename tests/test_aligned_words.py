@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from corpora.alignment import FastAlign
 from formats import records
 from formats.protection import SYMBOL
+from train import aligned_words
 from train.aligned_words import AlignedWords, by
-from train.augmentation import CHANGES, PLACED
+from train.augmentation import CHANGES, augmented
+from train.settings import PLACED, Augmentation
 
 #  0   1    2    3   4          0   1   2    3    4
 PAIR = "she has seen the dog", "sie hat den Hund gesehen"
@@ -104,7 +106,7 @@ def test_words_are_linked_by_their_pieces(tmp_path):
     same, spaces, unaligned = align([("abc def", "ABC DEF"), (odd, "ABC DEF"), ("abc", "")])
     assert same == AlignedWords(["abc", "def"], ["ABC", "DEF"], frozenset([(0, 0), (1, 1)]))
     assert spaces.source == ["abc", "", "def\u00a0def"] and spaces.links == {(0, 0), (2, 1)}
-    assert unaligned is None and align([]) == []
+    assert unaligned is None and [*align([])] == []
 
     corpus, epoch = tmp_path / "corpus.tsv.zst", tmp_path / "epoch.tsv.zst"
     records.write(corpus, [("abc def", "ABC DEF")] * 300)
@@ -119,3 +121,20 @@ def test_words_are_linked_by_their_pieces(tmp_path):
     subprocess.run([*command, "--probabilities", str(tmp_path)], check=True, capture_output=True)
     inside = [pair for pair in records.read(epoch) if re.fullmatch(r"abc http\S+ def", pair[0])]
     assert 80 < len(inside) < 200 and all(re.fullmatch(r"ABC http\S+ DEF", target) for _, target in inside)
+
+
+def test_few_pairs_are_in_words_at_a_time_and_each_has_its_own_links(monkeypatch):
+    monkeypatch.setattr(aligned_words, "BATCH", 2)
+    sizes = []
+
+    class Diagonal:
+        def align(self, pairs):
+            sizes.append(len(pairs))
+            return [[*zip(range(len(source)), range(len(target)), strict=False)] for source, target in pairs]
+
+    block = b"".join(records.line((f"{number} a b", f"{number} x y")) for number in range(40))
+    settings, counts = Augmentation({"tag": 0.5, "upper_case": 0.5}, {}, ["en", "de"]), Counter()
+    align = by(Diagonal(), lambda words: [[word] for word in words])
+    (text,) = augmented([block], settings, 1, 1, counts, align)
+    assert sum(sizes) == counts["tag"] > 10 and max(sizes) == 2
+    assert re.sub(b"</?[a-z]+>", b"", text).lower() == block

@@ -67,6 +67,12 @@ def test_a_copy_is_linked_piece_by_piece():
     assert with_copies([*"abc"], [*"abd"], [(0, 1)]) == [(0, 1)]  # two words may be equal by chance
 
 
+def test_all_copies_are_linked_in_any_order_the_longest_first():
+    number, other = ["▁", "7", "4"], ["▁", "7", "4", "7", "4"]
+    links = with_copies([*number, "▁and", *other], [*other, "▁und", *number], [(0, 0), (3, 5), (6, 7), (8, 5)])
+    assert links == [(0, 6), (1, 7), (2, 8), (3, 5), *((piece + 4, piece) for piece in range(5))]
+
+
 @pytest.mark.slow
 def test_fast_align_learns_the_same_every_time(tmp_path):
     code = f"""

@@ -177,6 +177,16 @@ def test_a_vocabulary_of_translations_needs_teachers_with_another_one(tmp_path):
     assert config.load(saved(tmp_path, study))["vocabulary"]["of"] == "distilled"
 
 
+def test_text_is_put_into_originals_unless_a_teacher_of_these_translates_what_is_aligned(tmp_path):
+    study = edited("mixtures.original.augmentation", {"both_sides": {"url": 0.1}, "places": "aligned"})
+    study["teachers"]["other"] = {"ctranslate2": "x"}
+    study["mixtures"] |= {"distilled": {"targets": "best", "teacher": "other"}, "own": {"targets": "best"}}
+    assert config.load(saved(tmp_path, study))["mixtures"]["original"]["augmentation"]["places"] == "aligned"
+    study["mixtures"]["distilled"]["teacher"], study["vocabulary"]["of"] = None, "original"
+    with pytest.raises(UserError, match=r"needs the vocabulary, (.|\n)* needs translations by teacher, trained"):
+        config.load(saved(tmp_path, study))
+
+
 def test_a_mixture_is_made_of_the_translations_of_one_teacher_or_of_all():
     study = config.load(CONFIGS.parent / "tests/studies/several-teachers.yaml")
     assert learned_from(typed(study), "distilled") == ["narrow"] and learned_from(typed(study), "original") == []

@@ -8,7 +8,6 @@ URL, is linked piece by piece: the aligner has not seen it before, and in it a l
 """
 
 import argparse
-import difflib
 import importlib
 import itertools
 import math
@@ -215,13 +214,27 @@ def linked(pairs: Iterator[Pair], aligner: Aligner) -> Iterator[str]:
 
 
 def with_copies(source: Sequence[str], target: Sequence[str], links: Links) -> Links:
-    """The links, but those of the longest copy are of equal pieces alone, one to one."""
-    match = difflib.SequenceMatcher(None, source, target, autojunk=False).find_longest_match()
-    if match.size < COPIED:
-        return links
-    copies = range(match.a, match.a + match.size), range(match.b, match.b + match.size)
-    others = [(i, j) for i, j in links if i not in copies[0] and j not in copies[1]]
-    return sorted([*others, *zip(*copies, strict=True)])
+    """The links, but those of copies are of equal pieces alone, one to one; the longest copy is chosen first."""
+    copied: dict[int, int] = {}
+    targets: set[int] = set()
+    for size, i, j in sorted(_equal(source, target), key=lambda run: -run[0]):
+        left, right = range(i - size, i), range(j - size, j)
+        if copied.keys().isdisjoint(left) and targets.isdisjoint(right):
+            copied.update(zip(left, right, strict=True))
+            targets.update(right)
+    others = [(i, j) for i, j in links if i not in copied and j not in targets]
+    return sorted([*others, *copied.items()])
+
+
+def _equal(source: Sequence[str], target: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """At least COPIED equal pieces in a row: how many, and the places behind them, for each place where some end."""
+    places: dict[str, list[int]] = {}
+    for place, piece in enumerate(target, 1):
+        places.setdefault(piece, []).append(place)
+    sizes: dict[int, int] = {}  # of those that end at the last piece of the source, by their place in the target
+    for end, piece in enumerate(source, 1):
+        sizes = {place: sizes.get(place - 1, 0) + 1 for place in places.get(piece, ())}
+        yield from ((size, end, place) for place, size in sizes.items() if size >= COPIED)
 
 
 def _text(links: Links) -> str:

@@ -14,12 +14,14 @@ from formats.shape import Values, registry
 from study import system_checks
 from study.configuration import Augmentation, Configuration, Corpus, Mixture
 from study.expansion import listed_prices
+from study.plan import Study
 from study.precision import default_type, engine, obstacle
 from study.resources import read_size
 from study.schema import RESERVED, suggestion
 from study.systems import ORIGINAL, learned_from, splits_as_study, systems, untrained
+from train.settings import PLACED
 
-__all__ = ["problems", "teacher_problems"]
+__all__ = ["place_problems", "problems", "teacher_problems"]
 
 ROLES_NEEDED = ("train", "dev", "test")
 COMPARED = "these tables compare it with other engines"
@@ -95,6 +97,19 @@ def teacher_problems(config: Configuration) -> Iterator[str]:
             yield f"mixtures.{name}.ensemble: {used.label} decodes with one model{remedy}; or take rescoring"
 
 
+def place_problems(config: Configuration) -> Iterator[str]:
+    """The alignment of a study without other problems must not need the epochs that it is for."""
+    mixtures = Study(config).mixtures
+    teachers = {teacher for mixture in mixtures.aligned_corpora.values() for teacher in learned_from(config, mixture)}
+    trained = " and ".join(sorted(teachers.intersection(mixtures.systems.trained)))
+    for name in filter(mixtures.aligner, mixtures.names):
+        path = f"mixtures.{name}.augmentation.places: aligned needs"
+        if name == config.vocabulary.of:
+            yield f"{path} the vocabulary, which is learned from this mixture (vocabulary.of); take edges"
+        if name == ORIGINAL and trained:
+            yield f"{path} translations by {trained}, trained on this mixture; take edges"
+
+
 def _type_problems(path: str, name: str, *used: type[engines.Engine]) -> Iterator[str]:
     """A line for a type that none of the engines has on any machine."""
     supported = dict.fromkeys(type for engine in used for type in engine.types)
@@ -111,16 +126,6 @@ def mixture_problems(config: Configuration) -> Iterator[str]:
         if name == ORIGINAL and mixture.targets != "original":
             yield f"mixtures.{name}.targets: this name is that of the teachers' data"
         yield from _mixture_problems(f"mixtures.{name}", mixture, config)
-        if mixture.augmentation and mixture.augmentation.places == "aligned":
-            yield from _place_problems(f"mixtures.{name}.augmentation.places", name, config)
-
-
-def _place_problems(path: str, name: str, config: Configuration) -> Iterator[str]:
-    """An alignment must not need the epochs that it is for."""
-    if config.vocabulary.of == name:
-        yield f"{path}: aligned needs the vocabulary, which is learned from this mixture (vocabulary.of); take edges"
-    if name == ORIGINAL and any(mixture.targets != "original" for mixture in config.mixtures.values()):
-        yield f"{path}: aligned needs translations of the teachers, which learn from this mixture; take edges"
 
 
 def _mixture_problems(path: str, mixture: Mixture, config: Configuration) -> Iterator[str]:
@@ -150,6 +155,9 @@ def _mixture_problems(path: str, mixture: Mixture, config: Configuration) -> Ite
 def _augmentation_problems(path: str, augmentation: Augmentation, original: bool) -> Iterator[str]:
     if (rates := sum([*augmentation.both_sides.values(), *augmentation.meant.values()])) > 1:
         yield f"{path}.both_sides: changes {rates:g} times as many pairs as there are; a pair changes once"
+    if augmentation.places == "aligned" and PLACED.isdisjoint(augmentation.both_sides):
+        makes_none = "aligned says where copies stand, and no rule of both_sides makes any"
+        yield f"{path}.places: {makes_none}; add one, such as url, or take edges"
     if augmentation.source and original:
         yield f"{path}.source: no teacher translates original targets anew; rules of `meant` leave them as they are"
     if (rates := sum(augmentation.source.values())) >= 1:

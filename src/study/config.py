@@ -34,6 +34,8 @@ def read(path: str | Path) -> Configuration:
         problems = list(checks.problems(config := typed(document)))
     if not problems:
         problems = list(checks.teacher_problems(config := chosen(config)))
+    if not problems:
+        problems = list(checks.place_problems(config))
     if problems:
         raise UserError("\n".join(f"{path}: {problem}" for problem in problems))
     return config

@@ -3,10 +3,11 @@
 The links of an aligner (corpora.alignment) are of pieces. Two words are linked if any of their pieces are.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
-from corpora.alignment import Aligner, alignable
+from corpora.alignment import BATCH, Aligner, alignable
 
 MOST_WORDS = 3  # of a source that tags are put around
 
@@ -88,16 +89,22 @@ def _ranges(links: Iterable[Cut]) -> dict[int, list[int]]:
     return found
 
 
-Align = Callable[[Sequence[Pair]], list[AlignedWords | None]]  # None where the words of a pair are not known
+Align = Callable[[Iterable[Pair]], Iterator[AlignedWords | None]]  # None where the words of a pair are not known
 
 
 def by(aligner: Aligner, split: Callable[[list[str]], list[list[str]]]) -> Align:
     """Links by an aligner, of the pieces that ``split`` makes of each word; a line without spaces is one word.
 
-    Words are split one by one, since normalisation makes two of one with a no-break space, and drops others.
+    Words are split one by one, since normalisation makes two of one with a no-break space, and drops others. A pair in
+    words takes some 20 kB, so only BATCH pairs are linked at a time.
     """
 
-    def align(pairs: Sequence[Pair]) -> list[AlignedWords | None]:
+    def align(pairs: Iterable[Pair]) -> Iterator[AlignedWords | None]:
+        rest = iter(pairs)
+        while batch := list(itertools.islice(rest, BATCH)):
+            yield from aligned(batch)
+
+    def aligned(pairs: Sequence[Pair]) -> list[AlignedWords | None]:
         words = [(source.split(" "), target.split(" ")) for source, target in pairs]
         made = iter(split([word for pair in words for side in pair for word in side]))
         numbered = [(_numbered(source, made), _numbered(target, made)) for source, target in words]

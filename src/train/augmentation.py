@@ -13,6 +13,7 @@ random state of Python's process, so no epoch could be drawn by itself; it joins
 demands one version of SentencePiece.
 """
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +23,7 @@ from findings.altered_text import FINAL, NO_SPACES, doubled, title, typos, witho
 from formats.protection import SYMBOLS, Finder
 from formats.sentence import sentence
 from train.aligned_words import Align, AlignedWords, Pair
-from train.settings import PROTECTED, Augmentation
+from train.settings import PLACED, PROTECTED, Augmentation
 
 Change = Callable[[Random, Pair, AlignedWords | None], Pair]
 
@@ -235,9 +236,6 @@ CHANGES: dict[str, Change] = {
     "tag": tag,
     PROTECTED: protected,
 }
-PLACED = frozenset(
-    ("url", "email", "number", "emoji", "placeholder", "foreign_word", "tag", PROTECTED)
-)  # where, words say
 RULES = (*CHANGES, JOINED)
 
 TYPOS = (0.05, 0.1, 0.2)  # shares of the words of a line
@@ -284,7 +282,8 @@ def augmented(
         lines = text.split(b"\n")[:-1]
         changed = list(lines)
         chosen = drawn.choices(rules, weights, k=len(lines))
-        words = _words(lines, chosen, align) if align else {}
+        placed = (_pair(line) for line, rule in zip(lines, chosen, strict=True) if rule in PLACED)
+        words = align(placed) if align else itertools.repeat(None)
         for place, rule in enumerate(chosen):
             if not rule:
                 continue
@@ -293,19 +292,13 @@ def augmented(
                 following = range(place, place + drawn.randint(*TOGETHER))
                 new = joined((_pair(lines[row % len(lines)]) for row in following), settings.languages)
             else:
-                new = _CHANGES[rule](drawn, (source, target), words.get(place))
+                new = _CHANGES[rule](drawn, (source, target), next(words) if rule in PLACED else None)
             source_side, target_side = map(sentence, new)
             if source_side and target_side and (source_side, target_side) != (source, target):
                 counts[rule] += 1
                 line = "\t".join((source_side, target_side, *rest)).encode()
                 changed[place] = lines[place] + b"\n" + line if added else line
         yield b"".join(line + b"\n" for line in changed)
-
-
-def _words(lines: Sequence[bytes], chosen: Sequence[str], align: Align) -> dict[int, AlignedWords | None]:
-    """The words of the pairs that PLACED rules change, by the places of their lines."""
-    places = [place for place, rule in enumerate(chosen) if rule in PLACED]
-    return dict(zip(places, align([_pair(lines[place]) for place in places]), strict=True))
 
 
 def _pair(line: bytes) -> Pair:

@@ -57,6 +57,9 @@ Role = Literal["teacher", "student", "control"]
 
 PROTECTED = "protected"  # the rule of train.augmentation whose symbols the vocabulary must have
 CASE = frozenset(("upper_case", "title_case", "lower_case"))  # its rules that change letters
+PLACED = frozenset(  # those that put text where words say
+    ("url", "email", "number", "emoji", "placeholder", "foreign_word", "tag", PROTECTED)
+)
 
 
 class Augmentation(Section):
