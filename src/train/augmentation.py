@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
-from findings.altered_text import FINAL, NO_SPACES, doubled, title, typos, without_final
+from findings.altered_text import FINAL, NO_SPACES, doubled, title, typo, typos, without_final
 from formats.protection import SYMBOLS, Finder
 from formats.sentence import sentence
 from train.aligned_words import Align, AlignedWords, Pair
@@ -239,11 +239,24 @@ CHANGES: dict[str, Change] = {
 RULES = (*CHANGES, JOINED)
 
 TYPOS = (0.05, 0.1, 0.2)  # shares of the words of a line
+
+
+def mistyped(drawn: Random, text: str) -> str:
+    """A typo in a share of the words, and in one of them at least: a short line would often get none."""
+    if (changed := typos(text, drawn, drawn.choice(TYPOS))) != text:
+        return changed
+    words = text.split(" ")
+    for place in drawn.sample(range(len(words)), len(words)):
+        if (word := typo(words[place], drawn)) != words[place]:
+            return " ".join([*words[:place], word, *words[place + 1 :]])
+    return text
+
+
 MEANT: dict[str, Callable[[Random, str], str]] = {  # the source alone
     "upper_case": lambda _, text: text.upper(),
     "title_case": lambda _, text: title(text),
     "lower_case": lambda _, text: text.lower(),
-    "typos": lambda drawn, text: typos(text, drawn, drawn.choice(TYPOS)),
+    "typos": mistyped,
 }
 _SOURCE = "meant {}"  # how a rule of MEANT is counted
 
