@@ -188,7 +188,15 @@ class _Placing:
         self._done = 0  # characters written
 
     def written(self) -> str:
-        self._write(self._source.elements, (0, len(self._source.text)), (0, len(self._units)))
+        todo = self._within(self._source.elements, (0, len(self._source.text)), (0, len(self._units)))
+        while todo:  # no recursion: a line may have thousands of elements, each inside of another
+            span, element, room = todo.pop()
+            if room:
+                self._begin(element, span, room)
+                todo.append((span, element, None))
+                todo += self._within(element.inside, (element.begin, element.stop), span)
+            else:
+                self._end(element, span)
         self._upto(len(self._text))
         return "".join(self._out)
 
@@ -196,21 +204,29 @@ class _Placing:
         self._out.append(escape(self._text[self._done : place], quote=False))
         self._done = max(self._done, place)
 
-    def _write(self, elements: list[Element], outer: Span, room: Span) -> None:
-        """Write the elements inside of ``outer``, characters of the source, into ``room``, units of the translation."""
-        for (begin, end), element in self._placed(elements, outer, room):
-            if begin < end or begin < room[1]:
-                self._upto(self._units[begin][0])
-            elif room[0] < room[1]:
-                self._upto(self._units[room[1] - 1][1])
-            self._out.append(element.start)
-            self._write(element.inside, (element.begin, element.stop), (begin, end))
-            if begin < end:
-                self._upto(self._units[end - 1][1])
-            self._out.append(element.end)
+    def _within(self, elements: list[Element], outer: Span, room: Span) -> list[tuple[Span, Element, Span | None]]:
+        """What is to be written into ``room``, the last one first; without a room only the end of an element is left."""
+        return [(span, element, room) for span, element in reversed(self._placed(elements, outer, room))]
+
+    def _begin(self, element: Element, span: Span, room: Span) -> None:
+        begin, end = span
+        if begin < end or begin < room[1]:
+            self._upto(self._units[begin][0])
+        elif room[0] < room[1]:
+            self._upto(self._units[room[1] - 1][1])
+        self._out.append(element.start)
+
+    def _end(self, element: Element, span: Span) -> None:
+        begin, end = span
+        if begin < end:
+            self._upto(self._units[end - 1][1])
+        self._out.append(element.end)
 
     def _placed(self, elements: list[Element], outer: Span, room: Span) -> list[tuple[Span, Element]]:
-        """The elements with their units, in the order of the translation; no two have a unit in common."""
+        """The elements inside of ``outer``, characters of the source, with their units of the translation, in ``room``.
+
+        They are in the order of the translation; no two have a unit in common.
+        """
         scores = {id(element): self._score(element) for element in elements if self._has_text(element)}
         order = sorted(scores, key=lambda key: -float(np.maximum(scores[key][room[0] : room[1]], 0).sum()))
         taken: dict[int, Span] = {}
