@@ -257,20 +257,24 @@ class _Placing:
         """For each unit how much more than half of it is aligned with the element."""
         begins, ends = np.maximum(self._spans[:, 0], element.begin), np.minimum(self._spans[:, 1], element.stop)
         inside = np.maximum(ends - begins, 0) / np.maximum(self._spans[:, 1] - self._spans[:, 0], 1)
-        score: NDArray[np.float32] = self._shares @ inside.astype(np.float32) - 0.5
+        own = np.flatnonzero(inside)  # few of many, where a text has many elements
+        score: NDArray[np.float32] = self._shares[:, own] @ inside[own].astype(np.float32) - 0.5
         return score
 
     def _best(self, element: Element, scores: NDArray[np.float32], free: list[Span], room: Span) -> Span:
         """The units whose scores have the largest sum; at an end of the text for an element without a tag there."""
         best, found = -np.inf, (room[1], room[1])
         for first, last in free:
-            for begin in range(first, last) if element.start else [room[0]] * (first == room[0]):
-                if not element.end and last != room[1]:
-                    continue
-                sums = np.cumsum(scores[begin:last])
-                place = int(sums.argmax()) if element.end else len(sums) - 1
-                if sums[place] > best:
-                    best, found = float(sums[place]), (begin, begin + place + 1)
+            if not (element.start or first == room[0]) or not (element.end or last == room[1]):
+                continue
+            sums = np.zeros(last - first + 1)  # up to each place; exact, as scores are of float32
+            np.cumsum(scores[first:last], out=sums[1:])
+            ends = np.maximum.accumulate(sums[:0:-1])[::-1] if element.end else sums[-1]  # the best behind each place
+            gains = ends - sums[:-1]
+            begin = int(gains.argmax()) if element.start else 0
+            if gains[begin] > best:
+                end = begin + 1 + int(sums[begin + 1 :].argmax()) if element.end else last - first
+                best, found = float(gains[begin]), (first + begin, first + end)
         if best == -np.inf and not element.start:
             return room[0], room[0]
         return found
