@@ -227,7 +227,7 @@ def with_copies(source: Sequence[str], target: Sequence[str], links: Links) -> L
             copied.update((i + place, j + place) for place in places)
             targets.update(j + place for place in places)
             continue
-        for is_free, group in itertools.groupby(places, lambda place: free[place]):
+        for is_free, group in itertools.groupby(places, free.__getitem__):
             part = [*group]
             if is_free and len(part) >= COPIED:
                 heapq.heappush(runs, (-len(part), i + part[-1] + 1, j + part[-1] + 1))

@@ -205,7 +205,7 @@ class _Placing:
         self._done = max(self._done, place)
 
     def _within(self, elements: list[Element], outer: Span, room: Span) -> list[tuple[Span, Element, Span | None]]:
-        """What is to be written into ``room``, the last one first; without a room only the end of an element is left."""
+        """What is to be written into ``room``, the last one first; without a room an element is only to be ended."""
         return [(span, element, room) for span, element in reversed(self._placed(elements, outer, room))]
 
     def _begin(self, element: Element, span: Span, room: Span) -> None:
