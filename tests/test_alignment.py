@@ -14,6 +14,7 @@ from common.errors import UserError
 from corpora import alignment as aligners
 from corpora.alignment import (
     ALIGNERS,
+    COPIED,
     MAX_LENGTH,
     FastAlign,
     _words,
@@ -71,6 +72,16 @@ def test_all_copies_are_linked_in_any_order_the_longest_first():
     number, other = ["▁", "7", "4"], ["▁", "7", "4", "7", "4"]
     links = with_copies([*number, "▁and", *other], [*other, "▁und", *number], [(0, 0), (3, 5), (6, 7), (8, 5)])
     assert links == [(0, 6), (1, 7), (2, 8), (3, 5), *((piece + 4, piece) for piece in range(5))]
+
+
+def test_what_a_longer_copy_leaves_of_another_is_linked_too():
+    links = with_copies([*"1234567890"], [*"1234567", "▁und", *"567890"], [(8, 5)])
+    assert links == [*((piece, piece) for piece in range(7)), (7, 11), (8, 12), (9, 13)]
+
+
+def test_a_thousand_equal_pieces_are_few_copies():
+    """Not one for each two places, of which there are a million."""
+    assert len([*aligners._equal(["-"] * 1000, ["-"] * 1000)]) == 2 * (1000 - COPIED) + 1
 
 
 @pytest.mark.slow

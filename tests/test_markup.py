@@ -130,6 +130,11 @@ def test_where_tags_go(name):
     assert placed(source, text, Alignment(*sides, weights), units(text)) == expected
 
 
+def test_elements_may_nest_deeper_than_python_calls():
+    line = "<b>" * 2000 + "dog" + "</b>" * 2000
+    assert translated(Line(line), 0, identity=True) == line
+
+
 def test_separators_divide_a_line_and_stay():
     line = Line("<p class=x>One <b>two<br>three</b></p><script>if (a < b) x()</script> &eacute;")
     assert [part if isinstance(part, str) else [part.text] for part in line.parts] == [

@@ -105,7 +105,7 @@ def main() -> None:
     program, names = Program(), [*source["KINDS"], "symbol"]
     patterns = {**source["PATTERNS"], "symbol": source["SYMBOL"]}
     starts = [(names.index(kind), program.add(pattern)) for kind, pattern in patterns.items()]
-    marks = program.add(rf"{source['_ANY'].pattern}|www\.")
+    marks = program.add(f"{source['_ANY'].pattern}|{source['WWW']}")
     numbers = {"kMarks": marks, "kAlphanumeric": program.set(ranges(str.isalnum))}
     for name in ("LETTER", "SPACED", "DIVIDING"):
         numbers[f"k{name.title()}"] = program.set(characters(parser.parse(source[name])[0][1]))

@@ -8,6 +8,7 @@ URL, is linked piece by piece: the aligner has not seen it before, and in it a l
 """
 
 import argparse
+import heapq
 import importlib
 import itertools
 import math
@@ -217,24 +218,33 @@ def with_copies(source: Sequence[str], target: Sequence[str], links: Links) -> L
     """The links, but those of copies are of equal pieces alone, one to one; the longest copy is chosen first."""
     copied: dict[int, int] = {}
     targets: set[int] = set()
-    for size, i, j in sorted(_equal(source, target), key=lambda run: -run[0]):
-        left, right = range(i - size, i), range(j - size, j)
-        if copied.keys().isdisjoint(left) and targets.isdisjoint(right):
-            copied.update(zip(left, right, strict=True))
-            targets.update(right)
+    heapq.heapify(runs := [*_equal(source, target)])
+    while runs:
+        size, i, j = heapq.heappop(runs)
+        places = range(size, 0)
+        free = [i + place not in copied and j + place not in targets for place in places]
+        if all(free):
+            copied.update((i + place, j + place) for place in places)
+            targets.update(j + place for place in places)
+            continue
+        for is_free, group in itertools.groupby(places, free.__getitem__):
+            part = [*group]
+            if is_free and len(part) >= COPIED:
+                heapq.heappush(runs, (-len(part), i + part[-1] + 1, j + part[-1] + 1))
     others = [(i, j) for i, j in links if i not in copied and j not in targets]
     return sorted([*others, *copied.items()])
 
 
 def _equal(source: Sequence[str], target: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """At least COPIED equal pieces in a row: how many, and the places behind them, for each place where some end."""
+    """At least COPIED equal pieces in a row, as many as there are: how many, negative, and the places behind them."""
     places: dict[str, list[int]] = {}
     for place, piece in enumerate(target, 1):
         places.setdefault(piece, []).append(place)
     sizes: dict[int, int] = {}  # of those that end at the last piece of the source, by their place in the target
-    for end, piece in enumerate(source, 1):
-        sizes = {place: sizes.get(place - 1, 0) + 1 for place in places.get(piece, ())}
-        yield from ((size, end, place) for place, size in sizes.items() if size >= COPIED)
+    for end, piece in enumerate([*source, None]):
+        longer = {place: sizes.get(place - 1, 0) + 1 for place in places.get(piece, ())}
+        yield from ((-size, end, place) for place, size in sizes.items() if size >= COPIED and place + 1 not in longer)
+        sizes = longer
 
 
 def _text(links: Links) -> str:

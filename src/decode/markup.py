@@ -188,7 +188,15 @@ class _Placing:
         self._done = 0  # characters written
 
     def written(self) -> str:
-        self._write(self._source.elements, (0, len(self._source.text)), (0, len(self._units)))
+        todo = self._within(self._source.elements, (0, len(self._source.text)), (0, len(self._units)))
+        while todo:  # no recursion: a line may have thousands of elements, each inside of another
+            span, element, room = todo.pop()
+            if room:
+                self._begin(element, span, room)
+                todo.append((span, element, None))
+                todo += self._within(element.inside, (element.begin, element.stop), span)
+            else:
+                self._end(element, span)
         self._upto(len(self._text))
         return "".join(self._out)
 
@@ -196,21 +204,29 @@ class _Placing:
         self._out.append(escape(self._text[self._done : place], quote=False))
         self._done = max(self._done, place)
 
-    def _write(self, elements: list[Element], outer: Span, room: Span) -> None:
-        """Write the elements inside of ``outer``, characters of the source, into ``room``, units of the translation."""
-        for (begin, end), element in self._placed(elements, outer, room):
-            if begin < end or begin < room[1]:
-                self._upto(self._units[begin][0])
-            elif room[0] < room[1]:
-                self._upto(self._units[room[1] - 1][1])
-            self._out.append(element.start)
-            self._write(element.inside, (element.begin, element.stop), (begin, end))
-            if begin < end:
-                self._upto(self._units[end - 1][1])
-            self._out.append(element.end)
+    def _within(self, elements: list[Element], outer: Span, room: Span) -> list[tuple[Span, Element, Span | None]]:
+        """What is to be written into ``room``, the last one first; without a room an element is only to be ended."""
+        return [(span, element, room) for span, element in reversed(self._placed(elements, outer, room))]
+
+    def _begin(self, element: Element, span: Span, room: Span) -> None:
+        begin, end = span
+        if begin < end or begin < room[1]:
+            self._upto(self._units[begin][0])
+        elif room[0] < room[1]:
+            self._upto(self._units[room[1] - 1][1])
+        self._out.append(element.start)
+
+    def _end(self, element: Element, span: Span) -> None:
+        begin, end = span
+        if begin < end:
+            self._upto(self._units[end - 1][1])
+        self._out.append(element.end)
 
     def _placed(self, elements: list[Element], outer: Span, room: Span) -> list[tuple[Span, Element]]:
-        """The elements with their units, in the order of the translation; no two have a unit in common."""
+        """The elements inside of ``outer``, characters of the source, with their units of the translation, in ``room``.
+
+        They are in the order of the translation; no two have a unit in common.
+        """
         scores = {id(element): self._score(element) for element in elements if self._has_text(element)}
         order = sorted(scores, key=lambda key: -float(np.maximum(scores[key][room[0] : room[1]], 0).sum()))
         taken: dict[int, Span] = {}
@@ -241,20 +257,24 @@ class _Placing:
         """For each unit how much more than half of it is aligned with the element."""
         begins, ends = np.maximum(self._spans[:, 0], element.begin), np.minimum(self._spans[:, 1], element.stop)
         inside = np.maximum(ends - begins, 0) / np.maximum(self._spans[:, 1] - self._spans[:, 0], 1)
-        score: NDArray[np.float32] = self._shares @ inside.astype(np.float32) - 0.5
+        own = np.flatnonzero(inside)  # few of many, where a text has many elements
+        score: NDArray[np.float32] = self._shares[:, own] @ inside[own].astype(np.float32) - 0.5
         return score
 
     def _best(self, element: Element, scores: NDArray[np.float32], free: list[Span], room: Span) -> Span:
         """The units whose scores have the largest sum; at an end of the text for an element without a tag there."""
         best, found = -np.inf, (room[1], room[1])
         for first, last in free:
-            for begin in range(first, last) if element.start else [room[0]] * (first == room[0]):
-                if not element.end and last != room[1]:
-                    continue
-                sums = np.cumsum(scores[begin:last])
-                place = int(sums.argmax()) if element.end else len(sums) - 1
-                if sums[place] > best:
-                    best, found = float(sums[place]), (begin, begin + place + 1)
+            if not (element.start or first == room[0]) or not (element.end or last == room[1]):
+                continue
+            sums = np.zeros(last - first + 1)  # up to each place; exact, as scores are of float32
+            np.cumsum(scores[first:last], out=sums[1:])
+            ends = np.maximum.accumulate(sums[:0:-1])[::-1] if element.end else sums[-1]  # the best behind each place
+            gains = ends - sums[:-1]
+            begin = int(gains.argmax()) if element.start else 0
+            if gains[begin] > best:
+                end = begin + 1 + int(sums[begin + 1 :].argmax()) if element.end else last - first
+                best, found = float(gains[begin]), (first + begin, first + end)
         if best == -np.inf and not element.start:
             return room[0], room[0]
         return found

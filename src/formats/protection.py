@@ -17,6 +17,7 @@ DIVIDING = r"[\s.,;:!?…()«»„“”\"]"  # no word goes on behind it; one m
 SPACED = "[A-Za-z0-9_\u00c0-\u02af\u0386\u0388-\u0481\u048a-\u0556\u0561-\u0587\u10a0-\u10fa\u1c90-\u1cbf\u1e00-\u1ffc]"
 _IN_URL = r"[^\s()<>\"`|\\^«»“”„…、。\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]"
 _URL = rf"(?:{_IN_URL}|\([^\s()<>]*\))+(?<![.,;:!?'’\]])"  # without the mark that ends the sentence
+WWW = r"(?:[Ww]ww|WWW)\."
 _EMOJI = (
     "[\u231a\u231b\u23e9-\u23f3\u23f8-\u23fa\u25fd\u25fe\u2600-\u27bf\u2b1b\u2b1c\u2b50\u2b55\U0001f000-\U0001faff]"
 )
@@ -26,7 +27,7 @@ _ATTRIBUTE = r" +[\w:@.-]+ *= *(?:\"[^\"\t]*\"|'[^'\t]*'|[^\s\"'<>=]+)"
 _APART_OR_BEHIND = r"(?:(?<![\w%])|(?!(?<![%\d$).#+-][sdifuxXgeEc])))"
 # Of two kinds that begin at the same character the first one wins, so that a number in an address is no number.
 PATTERNS = {
-    "url": rf"(?<!{LETTER})(?:(?:https?|ftp)://|www\.){_URL}"
+    "url": rf"(?<!{LETTER})(?:(?:[Hh][Tt]{{2}}[Pp][Ss]?|[Ff][Tt][Pp])://|{WWW}){_URL}"
     rf"|(?<!{LETTER})(?<![@./-])(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+[a-z]{{2,}}/{_URL}",
     "email": rf"(?<!{LETTER})(?<![.%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?!{LETTER})",
     "placeholder": r"\$?\{\{? ?[\w.:-]+ ?\}?\}|\[\[[^\s\[\]]+\]\]|(?<!\w)__[A-Za-z](?:_?[A-Za-z0-9])*__(?!\w)"
@@ -36,7 +37,8 @@ PATTERNS = {
     "number": rf"(?<!{LETTER})(?<!{LETTER}[.,:/-])[-+−]?[€$£¥]?\d+(?:[.,:/’'-]\d+)*[%‰°€$£¥]?(?!{LETTER})",
 }
 # What a line must have for any item of a kind. The patterns are slow, and most lines have nothing of it.
-_MARKS = {"url": ("/", "www."), "email": ("@",), "placeholder": ("{", "[[", "__", "%"), "tag": ("<",), "symbol": ("⟦",)}
+_WWW = ("ww.", "WWW.")
+_MARKS = {"url": ("/", *_WWW), "email": ("@",), "placeholder": ("{", "[[", "__", "%"), "tag": ("<",), "symbol": ("⟦",)}
 _ANY = re.compile(r"[\d@/<{\[%_\u231a-\u2bff\U0001f000-\U0001faff]")
 _ANY_ASCII = re.compile(r"[\d@/<{\[%_]", re.ASCII)  # for ASCII: the same, several times as fast
 _DIGIT = re.compile(r"\d")
@@ -53,7 +55,7 @@ class Finder:
     def found(self, text: str) -> list[re.Match[str]]:
         """All items, in order; ``lastgroup`` is the kind, or ``symbol``."""
         ascii_only = text.isascii()
-        if not (_ANY_ASCII if ascii_only else _ANY).search(text) and "www." not in text:
+        if not (_ANY_ASCII if ascii_only else _ANY).search(text) and not any(mark in text for mark in _WWW):
             return []
         kinds = tuple(kind for kind in self._patterns if self._possible(kind, text, ascii_only))
         if kinds not in self._of:
