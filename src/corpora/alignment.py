@@ -221,7 +221,7 @@ def with_copies(source: Sequence[str], target: Sequence[str], links: Links) -> L
     heapq.heapify(runs := [*_equal(source, target)])
     while runs:
         size, i, j = heapq.heappop(runs)
-        places = range(size, 0)
+        places = range(size, 0)  # from the ends of both sides back, so that they index free, too
         free = [i + place not in copied and j + place not in targets for place in places]
         if all(free):
             copied.update((i + place, j + place) for place in places)
