@@ -93,7 +93,7 @@ def test_an_item_that_stood_apart_does_so_again(line, output, expected):
     assert translated(lambda _: output, [line])[0] == [expected]
 
 
-@pytest.mark.parametrize("items", ["%s%d%s", "{a}{b}${c}", "5°🎉{a}", "{a}<br/>%s"])
+@pytest.mark.parametrize("items", ["%s%d%s", "{a}{b}${c}", "5°🎉{a}", "{a}<br/>%s", "{a}🎉.a@x.org"])
 def test_items_that_follow_each_other_do_so_again(items):
     lines = [f"A dog {items}."]
     (line,), (hidden,), _ = translated(lambda text: text.replace("A dog", "Hund").replace("⟧⟦", "⟧ ⟦"), lines)

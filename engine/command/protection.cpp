@@ -112,11 +112,14 @@ Hidden Protection::hide(const std::u32string& line) const {
   if (matches.empty() && std::any_of(line.begin(), line.end(), is_letter)) return {line, {}};
   Hidden hidden;
   size_t end = 0;
-  for (const Match& match : matches) {
+  for (size_t place = 0; place < matches.size(); place++) {
+    const Match& match = matches[place];
+    char32_t behind = match.end < line.size() ? line[match.end] : U' ';
+    if (place + 1 < matches.size() && matches[place + 1].begin == match.end) behind = kOpen;  // may begin with a dot
     if (match.begin > end) hidden.parts.push_back({line.substr(end, match.begin - end)});
     hidden.parts.push_back({line.substr(match.begin, match.end - match.begin), match.kind,
                             side(match.kind, match.begin ? line[match.begin - 1] : U' '),
-                            side_behind(match.kind, match.end < line.size() ? line[match.end] : U' '), match.begin});
+                            side_behind(match.kind, behind), match.begin});
     end = match.end;
   }
   if (end < line.size()) hidden.parts.push_back({line.substr(end)});

@@ -36,6 +36,7 @@ BYTE_ORDER_MARK = "\ufeff"
 _SYMBOL = re.compile(SYMBOL)
 _LETTER, _SPACED, _DIVIDING = map(re.compile, (LETTER, SPACED, DIVIDING))
 _CLOSING = " .,;:!?"  # no space before them
+_OPEN = SYMBOL[0]
 
 Side = Literal["", "touching", "apart"]  # a tag touched text there; another item stood apart
 
@@ -117,10 +118,12 @@ class Protection:
             return Hidden(line)  # most lines, so this is fast
         parts: Parts = []
         end = 0
+        begins = {match.start() for match in matches}
         for match in matches:
             start, stop = match.span()
             kind = match.lastgroup or ""
-            before, after = (_side(kind, beside) for beside in (line[max(start - 1, 0) : start], line[stop : stop + 1]))
+            behind = _OPEN if stop in begins else line[stop : stop + 1]  # an address may begin with a dot
+            before, after = (_side(kind, beside) for beside in (line[max(start - 1, 0) : start], behind))
             if kind == "placeholder" and after == "apart":
                 after = ""
             parts += [*filter(None, [line[end:start]]), Item(kind, match[0], before, after, start)]
