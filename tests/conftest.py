@@ -5,15 +5,17 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from web import server  # noqa: F401 (a fixture)
 
 # Estimates do not follow from what this user has measured.
 os.environ.setdefault("NMT_FRONTIER_RATES", str(Path(__file__).with_name("data") / "rates.json"))
 
-# A machine under load is slow, and no example is wrong for that. The loop between edits draws a third of the examples.
-settings.register_profile("all", deadline=None)
-settings.register_profile("fast", deadline=None, max_examples=30)
+# A machine under load is slow, and no example is wrong for that. Each run has the same examples, so that none fails by
+# chance; the loop between edits has a third of them. `pytest --hypothesis-profile search` looks for further ones.
+settings.register_profile("all", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile("fast", settings.get_profile("all"), max_examples=30)
+settings.register_profile("search", settings.get_profile("all"), derandomize=False, max_examples=5_000)
 settings.load_profile("all")
 
 # The files that take longest come first, so that the processes that share the files end together; of studies only one,
@@ -31,7 +33,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    if config.getoption("markexpr") == "not slow":
+    if config.getoption("markexpr") == "not slow" and not config.getoption("--hypothesis-profile"):
         settings.load_profile("fast")
     if name := config.getoption("--cpu"):
         import cpus  # inside: it loads CTranslate2
