@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from decode.markup import VOID, Alignment, Line, placed, units
@@ -46,6 +46,7 @@ def element(inside):
 
 
 LEAVES = st.sampled_from([*WORDS, "<img src='x.png'>", "<wbr/>", "<!-- note -->"])
+TAGS = st.lists(st.sampled_from([f"<{name}>" for name in ("a", "/a", "b", "/b", "br", "img")]), max_size=12).map(" ".join)
 MARKUP = st.lists(st.recursive(LEAVES, element, max_leaves=8), min_size=1, max_size=5).map(" ".join)
 
 
@@ -89,7 +90,8 @@ class Part(Nesting):
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text("ab <>&/;!-?\"'=i犬", max_size=40), st.integers(0, 10_000))
+@given(st.text("ab <>&/;!-?\"'=i犬", max_size=40) | TAGS, st.integers(0, 10_000))
+@example("<b> dog <a> <br> <a> </b>", 0)  # the outer one of two elements of an earlier text ends first
 def test_any_text_is_taken_and_nests_as_far_as_it_closes_what_it_opens(markup, seed):
     Part(translated(Line(markup), seed))
 
@@ -144,6 +146,11 @@ def test_separators_divide_a_line_and_stay():
     assert translated(line, 0, identity=True) == (
         "<p class=x>One <b>two<br>three</b></p><script>if (a < b) x()</script> é"
     )
+
+
+def test_what_overlaps_an_element_of_an_earlier_text_is_opened_again():
+    line = Line("<a><b>one <br>two</a> three</b> four")
+    assert translated(line, 0, identity=True) == "<a><b>one <br>two</b></a> <b>three</b> four"
 
 
 def test_words_of_a_language_without_spaces_are_those_of_pieces():

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from html.parser import HTMLParser
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,7 @@ class Line(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.parts: list[Text | str] = [Text()]
         self._open: list[Element] = []
+        self._earlier: list[Element] = []  # what earlier texts left open, around all that is open now
         self._raw = ""
         self.feed(line)
         self.close()
@@ -102,18 +104,14 @@ class Line(HTMLParser):
             self._raw = ""
             self._separate(f"</{tag}>")
             return
-        names = [element.name.lower() for element in self._open]
-        if tag not in names:
-            if not self._open and tag not in VOID:  # it began on an earlier line
-                text = self._text
-                whole = Element(tag, "", 0, f"</{tag}>", len(text.text), inside=text.elements)
-                text.elements = [whole]
+        opened = chain(reversed(self._open), reversed(self._earlier))
+        if all(element.name.lower() != tag for element in opened):
+            if not self._open and not self._earlier and tag not in VOID:  # it began on an earlier line
+                self._end_earlier(tag)
             return
         inner = []
-        while self._open[-1].name.lower() != tag:
-            inner.append(self._open[-1])
-            self._exit()
-        self._exit()
+        while (element := self._exit()).name.lower() != tag:
+            inner.append(element)
         for element in reversed(inner):
             self._enter(Element(element.name, element.start, len(self._text.text)))
 
@@ -146,9 +144,18 @@ class Line(HTMLParser):
         self._add(element)
         self._open.append(element)
 
-    def _exit(self) -> None:
+    def _exit(self) -> Element:
+        if not self._open:
+            self._end_earlier(self._earlier[-1].name)
+            return self._earlier.pop()
         element = self._open.pop()
         element.end, element.stop = f"</{element.name}>", len(self._text.text)
+        return element
+
+    def _end_earlier(self, name: str) -> None:
+        """End an element that began before this text, all of which is inside of it."""
+        text = self._text
+        text.elements = [Element(name, "", 0, f"</{name}>", len(text.text), inside=text.elements)]
 
     def _leave(self) -> None:
         for element in self._open:
@@ -158,9 +165,8 @@ class Line(HTMLParser):
         """End a text; what is open goes on in the next one."""
         self._leave()
         self.parts += [separator, Text()]
-        again, self._open = self._open, []
-        for element in again:
-            self._enter(Element(element.name, "", 0))
+        self._earlier += self._open
+        self._open = []
 
 
 def placed(source: Text, translation: str, alignment: Alignment, units: Sequence[Span]) -> str:
@@ -184,6 +190,8 @@ class _Placing:
         spans = [_stripped(source.text, span) for span in alignment.source][: alignment.weights.shape[1]]
         self._spans = np.array(spans, np.int64).reshape(-1, 2)
         self._shares = _shares(units, alignment, len(spans))
+        self._sums = np.zeros((len(units), len(spans) + 1))  # of the shares of the pieces before each
+        np.cumsum(self._shares * (self._spans[:, 1] > self._spans[:, 0]), 1, np.float64, self._sums[:, 1:])
         self._out: list[str] = []
         self._done = 0  # characters written
 
@@ -227,22 +235,26 @@ class _Placing:
 
         They are in the order of the translation; no two have a unit in common.
         """
-        scores = {id(element): self._score(element) for element in elements if self._has_text(element)}
-        order = sorted(scores, key=lambda key: -float(np.maximum(scores[key][room[0] : room[1]], 0).sum()))
+        scores = {place: self._score(element) for place, element in enumerate(elements) if self._has_text(element)}
+
+        def order(place: int) -> tuple[bool, float]:
+            return self._closed(elements[place]), -float(np.maximum(scores[place][slice(*room)], 0).sum())
+
         taken: dict[int, Span] = {}
-        by_id = {id(element): element for element in elements}
-        bound = [key for key in order if not self._closed(by_id[key])]
-        for key in (*bound, *(key for key in order if key not in bound)):
-            whole = self._source.text[slice(*outer)].strip() == self._content(by_id[key])
-            free = _free(room, taken.values())
-            taken[key] = room if whole and free == [room] else self._best(by_id[key], scores[key], free, room)
-        found: list[tuple[Span, int, Element]] = []
-        for number, element in enumerate(elements):
-            if (span := taken.get(id(element))) is None:
-                place = self._beside(element, outer, room, [(taken[key], by_id[key]) for key in taken])
-                span = (place, place)
-            found.append((span, number, element))
-        return [(span, element) for span, _, element in sorted(found, key=lambda item: (*item[0], item[1]))]
+        free = _without([room], (room[0], room[0]))
+        for place in sorted(scores, key=order):
+            element = elements[place]
+            whole = self._source.text[slice(*outer)].strip() == self._content(element)
+            taken[place] = room if whole and free == [room] else self._best(element, scores[place], free, room)
+            free = _without(free, taken[place])
+        others = [(span, elements[place]) for place, span in taken.items()]
+        found: list[tuple[Span, int]] = []
+        for place, element in enumerate(elements):
+            if place not in taken:
+                unit = self._beside(element, outer, room, others)
+                taken[place] = unit, unit
+            found.append((taken[place], place))
+        return [(span, elements[place]) for span, place in sorted(found)]
 
     def _closed(self, element: Element) -> bool:
         return element.void or bool(element.start and element.end)
@@ -255,11 +267,16 @@ class _Placing:
 
     def _score(self, element: Element) -> NDArray[np.float32]:
         """For each unit how much more than half of it is aligned with the element."""
-        begins, ends = np.maximum(self._spans[:, 0], element.begin), np.minimum(self._spans[:, 1], element.stop)
-        inside = np.maximum(ends - begins, 0) / np.maximum(self._spans[:, 1] - self._spans[:, 0], 1)
-        own = np.flatnonzero(inside)  # few of many, where a text has many elements
-        score: NDArray[np.float32] = self._shares[:, own] @ inside[own].astype(np.float32) - 0.5
-        return score
+        inside = self._before(element.stop) - self._before(element.begin)
+        return inside.astype(np.float32) - np.float32(0.5)
+
+    def _before(self, place: int) -> NDArray[np.float64]:
+        """For each unit how much of it is aligned with what stands before a character of the source."""
+        number = int(np.searchsorted(self._spans[:, 1], place, "right"))  # of the piece that the character is in
+        sums: NDArray[np.float64] = self._sums[:, number]
+        if number < len(self._spans) and (begin := self._spans[number, 0]) < place:
+            sums = sums + self._shares[:, number] * ((place - begin) / (self._spans[number, 1] - begin))
+        return sums
 
     def _best(self, element: Element, scores: NDArray[np.float32], free: list[Span], room: Span) -> Span:
         """The units whose scores have the largest sum; at an end of the text for an element without a tag there."""
@@ -306,14 +323,10 @@ def _shares(units: Sequence[Span], alignment: Alignment, width: int) -> NDArray[
     return shares
 
 
-def _free(room: Span, taken: Iterable[Span]) -> list[Span]:
-    """The parts of ``room`` between those that are taken."""
-    free, begin = [], room[0]
-    for first, last in sorted(taken):
-        if first > begin:
-            free.append((begin, first))
-        begin = max(begin, last)
-    return [*free, (begin, room[1])] if begin < room[1] else free
+def _without(parts: Iterable[Span], taken: Span) -> list[Span]:
+    """What is left of these parts."""
+    left = (span for begin, end in parts for span in ((begin, min(end, taken[0])), (max(begin, taken[1]), end)))
+    return [(begin, end) for begin, end in left if begin < end]
 
 
 def _stripped(text: str, span: Span) -> Span:
