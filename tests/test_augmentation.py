@@ -226,6 +226,16 @@ def test_changed_pairs_come_behind_the_unchanged_ones_of_a_map(tmp_path):
             "monolingual text has no pairs to augment",
         ),
         (2, '{"both_side": {}}', "unknown field `both_side`"),
+        (
+            2,
+            '{"both_sides": {"urls": 1}, "meant": {}, "languages": ["en", "de"]}',
+            "error: both_sides urls: is none of upper_case,",
+        ),
+        (
+            2,
+            '{"both_sides": {}, "meant": {"url": 1}, "languages": ["en", "de"]}',
+            "error: meant url: is none of upper_case, title_case, lower_case, typos\n",
+        ),
     ],
 )
 def test_problems_are_said_in_one_line(tmp_path, columns, document, problem):
@@ -295,6 +305,15 @@ def test_the_command_writes_a_copy_and_its_counts(tmp_path):
     assert [*records.read(copy)] == [("A DOG RUNS.",)] * 3
     about = read_json(records.info(copy))
     assert about["lines"] == 3 and about["changed"] == {"upper_case": 3} and about["unchanged"] == 0
+
+
+def test_an_unknown_rule_of_a_copy_is_named(tmp_path):
+    corpus, output = tmp_path / "corpus.tsv.zst", tmp_path / "x.tsv.zst"
+    records.write(corpus, [("A dog runs.", "Ein Hund rennt.")])
+    command = [warm.python(), "-m", "train.source_augmentation", '{"source": {"url": 0.1}, "language": "en"}']
+    command += ["--corpus", str(corpus), "--output", str(output)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.stderr.startswith("error: source url: is none of upper_case,") and not output.exists()
 
 
 def test_the_page_of_the_corpora_counts_the_changed_lines_by_rule(tmp_path):

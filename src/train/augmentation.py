@@ -16,9 +16,10 @@ demands one version of SentencePiece.
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from random import Random
 
+from common.errors import UserError
 from findings.altered_text import FINAL, NO_SPACES, doubled, title, typo, typos, without_final
 from formats.protection import SYMBOLS, Finder
 from formats.sentence import sentence
@@ -259,6 +260,12 @@ MEANT: dict[str, Callable[[Random, str], str]] = {  # the source alone
     "typos": mistyped,
 }
 _SOURCE = "meant {}"  # how a rule of MEANT is counted
+
+
+def check(part: str, rules: Iterable[str], known: Collection[str]) -> None:
+    """Raises UserError if a part of an augmentation has a rule that is not known."""
+    if unknown := [rule for rule in rules if rule not in known]:
+        raise UserError(f"{part} {unknown[0]}: is none of {', '.join(known)}")
 
 
 def rates(settings: Augmentation) -> dict[str, float]:

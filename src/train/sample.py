@@ -35,7 +35,7 @@ from formats.batches import Batch, batches, indexed
 from formats.loading import pieces
 from train import aligned_words
 from train.aligned_words import Align
-from train.augmentation import augmented, rates
+from train.augmentation import MEANT, RULES, augmented, check, rates
 from train.settings import Augmentation
 
 BUCKET_PAIRS = 250_000  # pairs sorted in memory at a time, some 100 MB
@@ -170,6 +170,9 @@ def _check(
     corpora: list[Path], weights: list[float] | None, pairs: int | None, epoch: int, augmentation: Augmentation | None
 ) -> None:
     """Raises UserError for arguments that no epoch can be drawn with."""
+    if augmentation:
+        check("both_sides", augmentation.both_sides, RULES)
+        check("meant", augmentation.meant, MEANT)
     weights = weights or [1] * len(corpora)
     if len(weights) != len(corpora):
         raise UserError(f"{len(corpora)} corpora need as many weights, not {len(weights)}")

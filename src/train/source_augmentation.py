@@ -20,7 +20,7 @@ from common.files import write_json
 from findings.altered_text import NO_SPACES, doubled, without_final
 from formats import records
 from formats.sentence import sentence
-from train.augmentation import MEANT, TOGETHER
+from train.augmentation import MEANT, TOGETHER, check
 from train.settings import SourceAugmentation
 
 CUT = (1, 4)  # words of a fragment; as many times LETTERS in a script without spaces
@@ -78,6 +78,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()
 
+    check("source", args.settings.source, RULES)
     counts = Counter[str]()
     lines, checksum = records.write(args.output, changed(records.frames(args.corpus), args.settings, args.seed, counts))
     by_rule = {rule: counts[rule] for rule in args.settings.source}
