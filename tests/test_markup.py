@@ -46,7 +46,9 @@ def element(inside):
 
 
 LEAVES = st.sampled_from([*WORDS, "<img src='x.png'>", "<wbr/>", "<!-- note -->"])
-TAGS = st.lists(st.sampled_from([f"<{name}>" for name in ("a", "/a", "b", "/b", "br", "img")]), max_size=12).map(" ".join)
+TAGS = st.lists(st.sampled_from([f"<{name}>" for name in ("a", "/a", "b", "/b", "br", "img")]), max_size=12).map(
+    " ".join
+)
 MARKUP = st.lists(st.recursive(LEAVES, element, max_leaves=8), min_size=1, max_size=5).map(" ".join)
 
 

@@ -222,6 +222,21 @@ def test_a_folder_without_symbols(missing):
     assert translator.settings["protect_missing"] == missing and translator.counts["protected_url"] >= 22
 
 
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"protect": "url,"}, "--protect : is none of url"),
+        ({"protect": ["url, email"]}, "--protect url, email: is none of url"),
+        ({"protect_missing": "keep"}, "--protect-missing needs --protect"),
+    ],
+)
+def test_kinds_are_names_or_a_text_with_commas(options, problem):
+    chosen = Translator(folders()["int8"], protect="url, email", protect_missing="append").settings
+    assert chosen["protect"] == ["url", "email"]
+    with pytest.raises(UserError, match=problem):
+        Translator(folders()["int8"], **options)
+
+
 def test_symbols_through_an_engine_and_in_the_measurement(tmp_path):
     """Random weights over a vocabulary with symbols: the map lets nothing but the symbol through."""
     if not Native.supported():
@@ -251,7 +266,7 @@ def test_the_command(tmp_path):
     def done(*options):
         return subprocess.run([warm.python(), *command, *options], capture_output=True, text=True)
 
-    result = done("--protect", "url,number", "--protect-missing", "append", "--output", str(tmp_path / "out"))
+    result = done("--protect", "url, number", "--protect-missing", "append", "--output", str(tmp_path / "out"))
     assert "protected: url 1 (1 lost); number 2 (1 lost)" in result.stderr and result.returncode == 0, result.stderr
     line, copied = (tmp_path / "out").read_text().splitlines()
     assert "https://example.org/a?b=1" in line and "12" in line and copied == "42"

@@ -215,7 +215,7 @@ def test_an_item_is_aligned_with_itself_whatever_the_attention_is():
 
 def test_what_a_tag_divides_is_whole():
     line = "ab <b>https://example</b>.org/cd ab cd"
-    assert translated(with_symbols(protect=("url",)), copying, line) == ["ab <b>https://example.org/cd</b> ab cd"]
+    assert translated(with_symbols(protect="url"), copying, line) == ["ab <b>https://example.org/cd</b> ab cd"]
     (copied,) = translated(with_symbols(protect=("placeholder",)), copying, "{na<b>me</b>} {a}<i> </i>5")
     assert copied == "<b>{name}</b> {a} <i></i>5"
 

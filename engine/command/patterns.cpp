@@ -99,7 +99,9 @@ Finder::Finder(const std::string& kinds) : wanted_(std::size(kNames)) {
   for (int kind = 0; kind < kSymbol; ++kind) known += std::string(kind ? ", " : "") + kNames[kind];
   for (size_t at = 0, end; at <= kinds.size(); at = end + 1) {
     end = std::min(kinds.find(',', at), kinds.size());
-    const std::string name = kinds.substr(at, end - at);
+    const size_t begin = std::min(kinds.find_first_not_of(' ', at), end);
+    std::string name = kinds.substr(begin, end - begin);
+    name.erase(name.find_last_not_of(' ') + 1);
     if (kind(name) < 0 || kind(name) == kSymbol) throw Error("--protect " + name + ": is none of " + known);
     wanted_[(size_t)kind(name)] = true;
   }

@@ -93,12 +93,14 @@ class Restored(NamedTuple):
 class Protection:
     """Hides text of some kinds. symbols: as many as the model's vocabulary has, from the first one on.
 
+    kinds, finder: what is hidden.
     ``counts``, to which every window adds: ``protected_KIND`` of items in sources, ``lost_KIND`` and ``repeated_KIND``
     of those that the model did not translate to exactly one copy, whatever became of them then.
     """
 
-    def __init__(self, kinds: Iterable[str], missing: Missing | None, symbols: int, counts: Counter[str]):
-        self._finder, self._missing, self._counts = Finder(kinds), missing, counts
+    def __init__(self, kinds: Sequence[str], missing: Missing | None, symbols: int, counts: Counter[str]):
+        self.kinds, self.finder = kinds, Finder(kinds)
+        self._missing, self._counts = missing, counts
         self._symbols = SYMBOLS[:symbols]
 
     def windows(self, translated: Windows, lines: Iterable[str]) -> Iterator[list[str]]:
@@ -114,7 +116,7 @@ class Protection:
             yield self._finished([waiting.popleft() for _ in outputs], outputs, translated)
 
     def hide(self, line: str) -> Hidden:
-        if not (matches := self._finder.found(line)) and any(map(str.isalpha, line)):
+        if not (matches := self.finder.found(line)) and any(map(str.isalpha, line)):
             return Hidden(line)  # most lines, so this is fast
         parts: Parts = []
         end = 0
@@ -168,7 +170,7 @@ class Protection:
         plain = items[source.symbols :]
         if plain:  # these were in the source as they are
             kept = any(item.text in output for item in plain)
-            there = Counter([match[0] for match in self._finder.found(_joined(parts)[0])] if kept else [])
+            there = Counter([match[0] for match in self.finder.found(_joined(parts)[0])] if kept else [])
             there.subtract(part.text for part in parts if isinstance(part, Item))
             wanted = Counter([item.text for item in plain])
             for text, item in {item.text: item for item in plain}.items():
@@ -314,10 +316,21 @@ def symbols_of(processors: Processors | None) -> int:
 
 
 def protection(
-    folder: Path, kinds: Iterable[str], missing: Missing | None, processors: Processors | None, counts: Counter[str]
-) -> Protection:
-    """Protection for a model folder. Raises UserError for an unknown kind, and for a model that never saw a symbol."""
-    kinds = [*kinds]
+    folder: Path,
+    kinds: str | Iterable[str],
+    missing: Missing | None,
+    processors: Processors | None,
+    counts: Counter[str],
+) -> Protection | None:
+    """Protection for a model folder; none without kinds, which may be a text with commas.
+
+    Raises UserError for an unknown kind, for ``missing`` without kinds, and for a model that never saw a symbol.
+    """
+    kinds = [kind.strip(" ") for kind in kinds.split(",")] if isinstance(kinds, str) else [*kinds]
+    if missing and not kinds:
+        raise UserError("--protect-missing needs --protect, which names what must not be missing")
+    if not kinds:
+        return None
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise UserError(f"--protect {unknown[0]}: is none of {', '.join(KINDS)}")
     if missing not in (None, "append", "keep"):
@@ -331,18 +344,11 @@ def protection(
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this module; ``chosen`` takes them."""
+    """Add the options of this module, which are arguments of a Translator."""
     kinds = f"text to keep as it is: {','.join(KINDS)}, or some of them"
-    parser.add_argument("--protect", metavar="KINDS", type=lambda text: text.split(","), default=[], help=kinds)
+    parser.add_argument("--protect", metavar="KINDS", default=[], help=kinds)
     about = "what the model loses: put it at the end, or translate the line in pieces around it"
     parser.add_argument("--protect-missing", choices=["append", "keep"], help=about)
-
-
-def chosen(args: argparse.Namespace) -> dict[str, object]:
-    """The arguments of a Translator. Raises UserError for one option without the other."""
-    if args.protect_missing and not args.protect:
-        raise UserError("--protect-missing needs --protect, which names what must not be missing")
-    return {"protect": args.protect, "protect_missing": args.protect_missing}
 
 
 def summary(counts: Counter[str]) -> str:

@@ -29,7 +29,6 @@ from decode.protection import BYTE_ORDER_MARK, Hidden, Moves, Protection, Restor
 from decode.sentences import splitter
 from decode.translator import Translator
 from findings.altered_text import NO_SPACES
-from formats.protection import Finder
 from formats.sentence import one_line, sentence
 from formats.tokenizers import of_folder
 
@@ -90,7 +89,7 @@ class RichTranslator(Translator):
         self._html, self._replace_unknown, self._aligned = html, replace_unknown, aligned
         self.naming = not (html or sentences)
         self._split = splitter(self.description.source or "en") if sentences else None
-        self._protected = Finder(options["protect"]) if options.get("protect") else None
+        self._protected = self._protection.finder if self._protection else None
         self._hiding: Protection | None = None
         if aligned:  # items come back with what is aligned with them, not before
             self._protection, self._hiding = None, self._protection

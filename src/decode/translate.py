@@ -296,7 +296,8 @@ def main() -> None:
         source = stack.enter_context(open(args.input, "rb")) if args.input else sys.stdin.buffer
         if args.output and args.output.exists() and os.path.samestat(args.output.stat(), os.fstat(source.fileno())):
             raise UserError(f"{args.output} is the input, too; write the translation to another file")
-        translator = rich_text.loaded(args, **protection.chosen(args), recase=args.recase)
+        chosen = {name: getattr(args, name) for name in ("protect", "protect_missing", "recase")}
+        translator = rich_text.loaded(args, **chosen)
         stack.callback(translator.close)
         if translator.engine.int8_saturates:
             print(cpu.warning(args.model), file=sys.stderr)

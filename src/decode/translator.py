@@ -58,7 +58,8 @@ class Translator(Pipeline):
     without: names of formats.switches that are off. batch_sentences: see Pipeline. source_prefix, target_prefix: pieces
     with spaces between them, instead of the model's prefixes; the first may be text instead, as T5's models have it.
     others: folders of further models of the same vocabulary, whose probabilities are averaged with those of the first.
-    protect, protect_missing: kinds of text to keep as it is, and what becomes of those lost (decode.protection).
+    protect: kinds of text to keep as it is, also as one text with commas. protect_missing: what becomes of those lost
+    (decode.protection).
     recase: translate lines in capitals without them (decode.capitals).
     end_loops: end a translation that repeats itself, if the engine can. copying: lines without letters are not
     translated. search: further fields of decode.engines.Search.
@@ -81,7 +82,7 @@ class Translator(Pipeline):
         source_prefix: str | None = None,
         target_prefix: str | None = None,
         others: Iterable[str | Path] = (),
-        protect: Collection[str] = (),
+        protect: str | Collection[str] = (),
         protect_missing: Missing | None = None,
         recase: bool = False,
         end_loops: bool = True,
@@ -113,13 +114,12 @@ class Translator(Pipeline):
         coder, translate = self.engine.coded(tokenizer)
         super().__init__(coder, translate, batch_tokens, workers, long_lines, **batching)
         self.naming = protect_missing != "keep"  # it translates lines in pieces
+        self._protection = protection(folder, protect, protect_missing, tokenizer.processors, self.counts)
         self._chosen: dict[str, Any] = {"recase": True} if recase else {}
-        self._chosen |= {"protect": [*protect], "protect_missing": protect_missing} if protect else {}
+        if self._protection:
+            self._chosen |= {"protect": self._protection.kinds, "protect_missing": protect_missing}
         languages = self.description.source, self.description.target
         self._capitals = Capitals(*languages, self.counts) if recase else None
-        self._protection = (
-            protection(folder, protect, protect_missing, tokenizer.processors, self.counts) if protect else None
-        )
 
     @property
     def settings(self) -> dict[str, Any]:
