@@ -21,7 +21,7 @@ from findings.survival import survive
 from formats import records
 from formats.loading import pieces
 from formats.protection import KINDS, SYMBOL, SYMBOLS, Finder
-from formats.sentence import one_line
+from formats.sentence import one_line, sentence
 from measure import perturb
 from report import robustness as page
 from train import augmentation
@@ -121,6 +121,15 @@ def test_what_a_model_loses_is_counted_and_treated_as_asked(missing, expected):
     assert found == [expected]
     assert sum(counts[f"lost_{kind}"] for kind in KINDS) == 5 and counts["lost_tag"] == 2
     assert given == [HIDDEN, *["Ask", "Anna", "or see", "room"] * (missing == "keep")]
+
+
+@pytest.mark.parametrize("symbols", [0, 16])
+@pytest.mark.parametrize("missing", [None, "append", "keep"])
+def test_a_translation_is_one_line(missing, symbols):
+    lines = [f"A dog.{space}5 <a b='{space}'> {space} <b c='d'>x" for space in "\t\v\f\r\x1c\x1e\x85\u2028\u2029"]
+    copied, *_ = translated(sentence, lines, KINDS, missing, symbols)
+    lost, *_ = translated(lambda _: "Hund", lines, KINDS, missing, symbols)
+    assert [*map(sentence, copied)] == copied and [*map(sentence, lost)] == lost
 
 
 def test_more_items_than_symbols():

@@ -218,7 +218,7 @@ Protection::Lines Protection::translated(const Lines& lines, const std::function
     for (Part& part : sources[place].parts)
       if (const auto [begin, end] = bounds(part.text); has_letters(part))
         part.text.replace(begin, end - begin, *result++);
-    outputs[place] = joined(sources[place].parts);
+    outputs[place] = one_line(joined(sources[place].parts));
   }
   return outputs;
 }

@@ -304,7 +304,7 @@ def _in_pieces(parts: Sequence[str | Item], results: Iterator[str]) -> str:
             found.append(f"{before}{next(results)}{after}")
         else:
             found.append(part)
-    return _joined(found)[0]
+    return one_line(_joined(found)[0])
 
 
 def symbols_of(processors: Processors | None) -> int:

@@ -22,7 +22,8 @@ _EMOJI = (
     "[\u231a\u231b\u23e9-\u23f3\u23f8-\u23fa\u25fd\u25fe\u2600-\u27bf\u2b1b\u2b1c\u2b50\u2b55\U0001f000-\U0001faff]"
 )
 _TONE = "[\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
-_ATTRIBUTE = r" +[\w:@.-]+ *= *(?:\"[^\"\t]*\"|'[^'\t]*'|[^\s\"'<>=]+)"
+_BREAKS = r"\t-\r\x1c-\x1e\x85\u2028\u2029"  # a translation has none (formats.sentence)
+_ATTRIBUTE = rf" +[\w:@.-]+ *= *(?:\"[^\"{_BREAKS}]*\"|'[^'{_BREAKS}]*'|[^\s\"'<>=]+)"
 # Not in 5%s, but in %1$s%s: (?!(?<!)) is (?<=), without a further operation in the engine's matcher.
 _APART_OR_BEHIND = r"(?:(?<![\w%])|(?!(?<![%\d$).#+-][sdifuxXgeEc])))"
 # Of two kinds that begin at the same character the first one wins, so that a number in an address is no number.
