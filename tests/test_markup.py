@@ -118,6 +118,8 @@ PLACED = {  # a line, its translation, links of its words, and what comes of it
     "overlapping": ("<b>a <i>dog</b> runs</i>", "x y z", "0-0 1-1 2-2", "<b>x <i>y</i></b> <i>z</i>"),
     "an end tag too many": ("<b>a</i> dog</b>", "ein Hund", "0-0 1-1", "<b>ein Hund</b>"),
     "entities": ("a <b>&lt;</b> &amp;", "< ein &", "0-1 1-0 2-2", "<b>&lt;</b> ein &amp;"),
+    "sections": ("a <![CDATA[<b>]]><![[x]]> dog", "Hund ein", "0-1 1-0", "<![CDATA[<b>]]><![[x]]>Hund ein"),
+    "a declaration": ("<!DOCTYPE html>a <!> dog <!x", "Hund ein", "0-1 1-0", "<!>Hund <!DOCTYPE html>ein"),
     "XML": ("a <x/> <B>dog</B>", "ein Hund", "0-0 1-1", "ein <x/><B>Hund</B>"),
 }
 

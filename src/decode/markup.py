@@ -124,11 +124,14 @@ class Line(HTMLParser):
     def handle_comment(self, data: str) -> None:
         self._void(f"<!--{data}-->")
 
-    def handle_decl(self, decl: str) -> None:
-        self._void(f"<!{decl}>")
-
-    def unknown_decl(self, data: str) -> None:
-        self._void(f"<![{data}]>")
+    def parse_html_declaration(self, i: int) -> int:
+        """Up to its end, as it is: Python's method raises AssertionError for sections that it does not know."""
+        last = "]]>" if self.rawdata.startswith("<![CDATA[", i) else ">"
+        end = self.rawdata.find(last, i) + len(last)
+        if end < i + len(last):
+            return -1
+        self._void(self.rawdata[i:end])
+        return end
 
     def handle_pi(self, data: str) -> None:
         self._void(f"<?{data}>")
