@@ -246,6 +246,15 @@ def test_kinds_are_names_or_a_text_with_commas(options, problem):
         Translator(folders()["int8"], **options)
 
 
+def test_half_of_a_surrogate_pair_is_replaced():
+    translator = Translator(folders()["int8"], protect="url", protect_missing="keep")
+    broken, whole = [
+        ["\ud83d https://x.org/\ud83d", "\ufeff\ud83d\ude00 a dog"],
+        ["\ufffd https://x.org/\ufffd", "😀 a dog"],
+    ]
+    assert [*translator.translate(broken)] == [*translator.translate(whole)]
+
+
 def test_symbols_through_an_engine_and_in_the_measurement(tmp_path):
     """Random weights over a vocabulary with symbols: the map lets nothing but the symbol through."""
     if not Native.supported():

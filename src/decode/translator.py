@@ -145,7 +145,12 @@ class Translator(Pipeline):
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the translation of each line, in order; reads at most two windows ahead."""
-        return itertools.chain.from_iterable(self.windows(lines))
+        return itertools.chain.from_iterable(self.windows(map(_with_pairs, lines)))
+
+
+def _with_pairs(line: str) -> str:
+    """A line with U+FFFD for each half of a surrogate pair, which JSON may have and tokenizers refuse."""
+    return line if line.isascii() else line.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> int:
