@@ -55,10 +55,11 @@ def test_a_student_may_have_batches_of_another_unit(tmp_path):
     assert [trained[key] for key in ("batch_tokens", "batch_sentences", "steps", "epochs")] == [None, 64, None, 2]
 
 
-def test_a_student_starts_from_a_teacher_of_its_shape(tmp_path):
-    study = edited("students.twin", {"shape": DEMO["teachers"]["teacher"]["shape"], "start_from": "teacher"})
+def test_a_student_starts_from_a_teacher_or_an_earlier_student_of_its_shape(tmp_path):
+    twin = {"shape": DEMO["teachers"]["teacher"]["shape"], "start_from": "teacher"}
+    study = edited("students", DEMO["students"] | {"twin": twin, "third": twin | {"start_from": "twin"}})
     parents = {system.name: system.start_from for system in systems(typed(config.load(saved(tmp_path, study))))}
-    assert parents == {"teacher": None, "deep": None, "deep-original": None, "tiny": None, "twin": "teacher"}
+    assert {name: parent for name, parent in parents.items() if parent} == {"twin": "teacher", "third": "twin"}
 
 
 def test_trainings_of_2018_are_as_the_papers_print_them():

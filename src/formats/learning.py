@@ -60,7 +60,7 @@ class Learning(Struct, kw_only=True):
     parameters: int
     seed: int | None = None
     precision: str | None = None  # what products were computed in
-    start_from: str | None = None  # the teacher, or the folder, whose weights the training starts from
+    start_from: str | None = None  # the folder whose weights the training starts from
     seen: Seen
     left_out: LeftOut | None = None
     seconds: float  # of updates

@@ -1,12 +1,12 @@
 """Checks of teachers and students: their origins, shapes, trainings and names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from formats.shape import Transformer, registry, shape
+from formats.shape import Transformer, Values, registry, shape
 from study.configuration import Configuration, Student, Teacher
 from study.expansion import BATCHES, LENGTHS
 from study.schema import suggestion
-from study.systems import ENSEMBLES, ORIGINS, is_folder, systems, untrained
+from study.systems import ENSEMBLES, ORIGINS, is_folder, students, systems, untrained
 from train.settings import Phase, Training
 
 
@@ -15,8 +15,11 @@ def problems(config: Configuration) -> Iterator[str]:
         yield from _teacher_problems(f"teachers.{name}", teacher)
         yield from _shape_problems(f"teachers.{name}", teacher)
         yield from _sampling_problems(f"teachers.{name}.training", teacher.training, config)
+    earlier = {name: teacher.shape for name, teacher in config.teachers.items() if teacher.shape}
+    trained = students(config)
     for name, student in config.students.items():
-        yield from _student_problems(f"students.{name}", student, config)
+        yield from _student_problems(f"students.{name}", student, config, earlier)
+        earlier |= {system.name: system.shape for system in trained if system.student == name}
         yield from _shape_problems(f"students.{name}", student)
         yield from _sampling_problems(f"students.{name}.training", student.training, config)
     yield from _training_problems("student_training", config.student_training)
@@ -54,16 +57,18 @@ def _teacher_problems(path: str, teacher: Teacher) -> Iterator[str]:
             yield f"{path}.prefix: a teacher that is trained here has one pair of languages"
 
 
-def _student_problems(path: str, student: Student, config: Configuration) -> Iterator[str]:
+def _student_problems(
+    path: str, student: Student, config: Configuration, earlier: Mapping[str, Values]
+) -> Iterator[str]:
+    """earlier: the shapes of what this student may begin with: teachers, and the systems of the students before it."""
     for number, mixture in enumerate(student.mixtures or ()):
         if mixture not in config.mixtures:
             yield f"{path}.mixtures.{number}: {mixture!r} is not one of the mixtures {', '.join(config.mixtures)}"
     if (parent := student.start_from) is not None and not is_folder(parent):
-        teacher = config.teachers.get(parent)
-        if teacher is None or not teacher.shape:
-            reason = "is not a teacher that is trained here; the name of a folder has a slash"
+        if parent not in earlier:
+            reason = "is no teacher or earlier student that is trained here; the name of a folder has a slash"
             yield f"{path}.start_from: {parent!r} {reason}"
-        elif teacher.shape != student.shape:
+        elif earlier[parent] != student.shape:
             yield f"{path}.start_from: {parent} has another shape, so its weights do not fit"
     yield from _training_problems(f"{path}.training", student.training)
     yield from _start_problems(path, student)

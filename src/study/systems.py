@@ -117,7 +117,7 @@ class System:
 class Trained(System):
     """A teacher or a student that is trained here.
 
-    start_from: the teacher, or the folder, whose weights its training begins with.
+    start_from: the teacher, the earlier student, or the folder whose weights its training begins with.
     """
 
     role: Role
@@ -181,7 +181,7 @@ def splits_as_study(teacher: Teacher) -> bool:
 
 
 def is_folder(start: str) -> bool:
-    """Whether ``start_from`` names a folder with weights from elsewhere, not a teacher of the study."""
+    """Whether ``start_from`` names a folder with weights from elsewhere, not a system of the study."""
     return "/" in start
 
 
