@@ -267,15 +267,15 @@ def test_a_failed_measurement_ends_the_benchmark(copy, capfd):
 
 
 def test_the_baseline_has_its_own_beams_and_wrong_folders_are_not_measured(tmp_path):
-    found = benchmark.configurations([folders()["opennmt-tf"], folders()["int8"]], [1, 4], [4], [])
+    found = benchmark.configurations([folders()["opennmt-tf"], folders()["int8"]], [1, 4], [4])
     ways = ("int8.beam1", "int8.beam1.map", "int8.beam4", "int8.beam4.map", "opennmt-tf.beam4")
     assert [configuration.name for configuration in found] == [f"tiny.{way}" for way in ways]
     with pytest.raises(UserError, match="two configurations of one name"):
-        protocol.measured(benchmark.configurations([folders()["int8"]] * 2, [1], [1], []), None)
+        protocol.measured(benchmark.configurations([folders()["int8"]] * 2, [1], [1]), None)
 
     redescribe(shutil.copytree(folders()["int8"], tmp_path / "int8"), role=None, shape=None)
     with pytest.raises(UserError, match=r"int8: its model\.json has no role, shape; every measurement names them"):
-        protocol.measured(benchmark.configurations([tmp_path / "int8"], [1], [1], []), None)
+        protocol.measured(benchmark.configurations([tmp_path / "int8"], [1], [1]), None)
 
 
 ROLES = {"teacher": "teacher", "deep": "student", "deep-original": "control"}  # by system
@@ -286,16 +286,15 @@ def test_systems_take_turns_and_students_alone_are_timed_often(tmp_path):
     for model in models:
         shutil.copytree(folders()[model.name], model)
         redescribe(model, system=model.parent.name, role=ROLES[model.parent.name])
-    todo = benchmark.configurations(models, [1], [4], ["test"])
+    todo = benchmark.configurations(models, [1], [4])
     ways = ("float32.beam1", "float32.beam1.map", "int8.beam1", "int8.beam1.map")
     assert [configuration.name for configuration in todo] == [f"{system}.{way}" for way in ways for system in ROLES]
     assert [protocol.times(configuration, 3) for configuration in todo] == [1, 3, 1] * 4
-    assert [configuration.test_sets for configuration in todo] == [("test",), None, None] * 4
-    one, *_ = todo
     made = protocol.Runs(conditions(tmp_path, test_sets=[("test", tmp_path / "a"), ("val", tmp_path / "b")]))
-    assert [name for name, _ in made.decoded(one, 1)] == ["test"]
-    assert [name for name, _ in made.decoded(todo[1], 1)] == ["test", "val"]
-    assert [name for name, _ in made.decoded(todo[1], 2)] == ["test"]
+    for one in todo:  # the teacher's dev set, too
+        assert [name for name, _ in made.decoded(one, 1)] == ["test", "val"]
+        assert [name for name, _ in made.decoded(one, 2)] == ["test"]
+    assert [name for name, _ in made.decoded(replace(todo[0], baseline=True), 1)] == ["test"]
 
 
 def test_single_sentences_are_those_of_students_in_their_fastest_ways(tmp_path):
@@ -307,13 +306,13 @@ def test_single_sentences_are_those_of_students_in_their_fastest_ways(tmp_path):
         about |= {"engine": formats[name], "system": system, "role": ROLES[system]}
         model.mkdir(parents=True)
         write_json(model / "model.json", about | {"format": 1, "shape": "1:1 d16 ff32 h2", "parameters": 1234})
-    todo = benchmark.configurations(models, [1, 4], [4], ["first", "second"])
+    todo = benchmark.configurations(models, [1, 4], [4])
     found = benchmark.alone([replace(one, workers=2) for one in todo], "first")
     end = "beam1.map.overlap-False.batch_sentences-1"
     assert [one.name for one in found] == [f"deep.int8.{end}", f"deep.native-int8.{end}"]
     assert {(one.test_sets, one.workers, protocol.times(one, 3)) for one in found} == {(("first",), 1, 1)}
     without = [one for one in models if one.parent.name != "deep"]  # a study of corpora that were distilled elsewhere
-    todo = benchmark.configurations(without, [1], [4], ["first"])
+    todo = benchmark.configurations(without, [1], [4])
     assert {one.label: protocol.times(one, 3) for one in todo} == {"teacher": 1, "deep-original": 3}
     assert {one.label for one in benchmark.alone(todo, "first")} == {"deep-original"}
 
@@ -359,7 +358,7 @@ def test_a_type_that_is_slow_is_measured_once(tmp_path, monkeypatch):
 
     monkeypatch.setattr(protocol.Runs, "run", run)
     monkeypatch.setattr(decoding, "fast", lambda kind: kind != "int8")
-    todo = benchmark.configurations([folders()["float32"], folders()["int8"]], [1], [], [])
+    todo = benchmark.configurations([folders()["float32"], folders()["int8"]], [1], [])
     todo = [configuration for configuration in todo if not configuration.vocabulary_map]
     records.write(tmp_path / "t.tsv.zst", [("a dog .", "ein Hund .")])
     found = protocol.measured(todo, conditions(tmp_path, runs=3, test_sets=[("t", tmp_path / "t.tsv.zst")]))

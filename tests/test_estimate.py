@@ -155,6 +155,13 @@ def test_timing_counts_and_grows_with_the_timed_set():
 
     once, often = (seconds(lambda study, runs=runs: study["decoding"].update(runs=runs)) for runs in (1, 4))
     assert often > once
+
+    def shorter(study):
+        val = next(entry for entry in study["corpora"].values() if entry["role"] == "dev")
+        val["max_lines"] = 10
+
+    work, less = Work(typed(SEVERAL_TEACHERS), RATES), Work(typed(edited(shorter)), RATES)
+    assert all(less.timing_seconds(system) < work.timing_seconds(system) for system in work.measured)  # teachers, too
     assert seconds(dev_first) == pytest.approx(seconds(lambda study: None))
 
 

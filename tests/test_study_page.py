@@ -53,6 +53,24 @@ def test_page_from_measurements_alone(tmp_path):
     assert headings(outline) == ["Which model to ship", "The front", IDEAS, "How it was made"]
 
 
+def test_a_page_whose_teacher_is_the_better_choice(tmp_path, records):
+    known = [replaced(r, dev_bleu=40.0) if captions.title(r) == "teacher int8 beam 4" else r for r in records]
+    measurement.write(tmp_path / "measurements.json", known)
+    (tmp_path / "front.svg").write_text("<svg></svg>")
+    options = ["--front", tmp_path / "front.svg"]
+    shown = " ".join(
+        "".join(Outline(render(tmp_path, *options, measurements=tmp_path / "measurements.json")).text).split()
+    )
+    assert (
+        f"Ship teacher int8 beam 4. {best_model.beside_teacher(known)} The best student is deep int8 greedy map."
+        in shown
+    )
+    assert f"Best student: {best_model.RULE}." in shown and "To ship:" not in shown
+    assert "ring: the best student" in shown and f"--model results/{known[0].study}/models/teacher/int8 " in shown
+    teacher = next(record for record in known if record.scores.dev_bleu == 40.0)
+    assert study_page.conditions(known, None)["signature of the model to ship"] == teacher.signature
+
+
 def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
     reference = REFERENCE / "demo"
     names = {"gap": reference / "gap.json", "samples": reference / "samples.json"}

@@ -3,23 +3,24 @@
 import math
 
 from findings.captions import title
-from findings.comparison import drawn, loss, number, of_test_set, test_sets
-from formats.measurement import Measurement
+from findings.comparison import drawn, faster, loss, number, of_test_set, test_sets
+from formats.measurement import Measurement, Role
 
-STUDENTS = ("student", "control")  # roles of a configuration's students
+STUDENTS: tuple[Role, ...] = ("student", "control")  # roles of a configuration's students
 TOLERANCE = 0.5  # BLEU on the dev set that the best model may lose for its speed
 # Decided without the test sets. No other student is faster with the same dev BLEU or more. Speed has a price in BLEU,
 # because a little of it is not worth all of the tolerance.
+PRICE = "twice the speed counts as one BLEU more"
 RULE = (
-    "the student configuration with the highest dev BLEU where twice the speed counts as one BLEU more, at most "
-    f"{TOLERANCE} BLEU below the best one there"
+    f"the student configuration with the highest dev BLEU where {PRICE}, at most {TOLERANCE} BLEU below the best one "
+    "there"
 )
 
 
-def candidates(records: list[Measurement]) -> list[Measurement]:
-    """Records of students on the timed test set whose configurations decoded the dev set, too."""
+def candidates(records: list[Measurement], roles: tuple[Role, ...] = STUDENTS) -> list[Measurement]:
+    """Records of these roles on the timed test set whose configurations decoded the dev set, too."""
     timed = of_test_set(records, test_sets(records)[0])
-    return drawn([record for record in timed if record.system.role in STUDENTS and record.scores.dev_bleu is not None])
+    return drawn([record for record in timed if record.system.role in roles and record.scores.dev_bleu is not None])
 
 
 def best(records: list[Measurement]) -> Measurement | None:
@@ -28,6 +29,38 @@ def best(records: list[Measurement]) -> Measurement | None:
     least = max((number(record, "dev_bleu") for record in students), default=0.0) - TOLERANCE
     good = [record for record in students if number(record, "dev_bleu") >= least]
     return max(good, key=_worth, default=None)
+
+
+def best_of_teacher(records: list[Measurement]) -> Measurement | None:
+    """The teacher's configuration that is worth most by PRICE; None where teachers did not decode the dev set."""
+    return max(candidates(records, ("teacher",)), key=_worth, default=None)
+
+
+def to_ship(records: list[Measurement]) -> Measurement | None:
+    """The best student, or the teacher's configuration that is worth more; None without a student."""
+    student, teacher = best(records), best_of_teacher(records)
+    return max(student, teacher, key=_worth) if student and teacher else student
+
+
+def beside_teacher(records: list[Measurement]) -> str | None:
+    """Which of the two is the better choice, in a sentence; None where the teacher or students cannot be weighed."""
+    student, teacher = best(records), best_of_teacher(records)
+    if not student or not teacher:
+        return None
+    own = teacher.scores
+    sides = {own.dev_set: "dev_bleu", teacher.test_set: "bleu"}
+    differences = {name: number(student, score) - number(teacher, score) for name, score in sides.items()}
+    apart = " and ".join(
+        f"{abs(bleu):.2f} BLEU {'less' if bleu < 0 else 'more'} on {name}" for name, bleu in differences.items()
+    )
+    times = f"{faster(student, teacher).short('.2f')} times as fast, with {apart}"
+    if to_ship(records) is teacher:
+        return (
+            f"Where {PRICE}, the teacher is the better choice: {title(teacher)} has {own.dev_bleu:.2f} BLEU on "
+            f"{own.dev_set}, {own.bleu:.2f} on {teacher.test_set}, and translates {teacher.words_per_second:,.0f} "
+            f"source words a second. The best student is {times}."
+        )
+    return f"Where {PRICE}, the teacher's best way is {title(teacher)}; the student is {times}."
 
 
 def _worth(record: Measurement) -> tuple[float, float, float]:

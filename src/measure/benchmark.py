@@ -4,8 +4,8 @@ The systems take turns, so that a slow minute of the machine affects all of them
 teachers and controls, their references, once. In a study without distilled students, controls are timed like students.
 With --sentence-by-sentence the fastest way of each student is also timed on single sentences (``sentence_seconds``).
 
-Students and controls also decode the dev set, on which the best student is chosen: once, and not with the baseline
-engine. The field ``split`` of a record is ``test`` or ``dev``.
+All also decode the dev set, on which the best student is chosen and weighed against its teacher: once, and not with the
+baseline engine. The field ``split`` of a record is ``test`` or ``dev``.
 """
 
 import argparse
@@ -35,22 +35,20 @@ def installed(models: list[Path]) -> list[Path]:
 
 
 def configurations(
-    models: list[Path], beam_sizes: list[int], baseline_beam_sizes: list[int], test_sets: list[str], **shared: Any
+    models: list[Path], beam_sizes: list[int], baseline_beam_sizes: list[int], **shared: Any
 ) -> list[Configuration]:
-    """Configurations of all models, so that systems take turns. test_sets: of teachers. shared: fields of all."""
+    """Configurations of all models, so that systems take turns. shared: fields of all."""
     todo, repeated = [], compared(engines.describe(model).role for model in models)
     for model in models:
         description = engines.describe(model)
         baseline = description.engine == BASELINE
         beams = baseline_beam_sizes if baseline else beam_sizes
         maps = [False, True] if description.vocabulary_map else [False]
-        role = description.role
         own = Configuration(
             model,
             baseline=baseline,
             label=description.system or "",
-            runs=None if role == repeated else 1,
-            test_sets=tuple(test_sets) if role == "teacher" else None,
+            runs=None if description.role == repeated else 1,
             **shared,
         )
         ways = itertools.product(beams, maps)
@@ -98,7 +96,7 @@ def main() -> None:
     args = parser.parse_args()
     shared = {"batch_tokens": args.batch_tokens, "workers": args.workers, "cores": tuple(args.cores)}
     tests = [name for name, _ in args.test_sets]
-    todo = configurations(installed(args.models), args.beam_sizes, args.baseline_beam_sizes, tests, **shared)
+    todo = configurations(installed(args.models), args.beam_sizes, args.baseline_beam_sizes, **shared)
     args.test_sets += [args.dev] if args.dev else []
     single = alone(todo, tests[0]) if args.sentence_by_sentence else []
     records = joined(protocol.measured([*todo, *single], pick(Conditions, args)))

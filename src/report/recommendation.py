@@ -13,19 +13,29 @@ SHORT = {"source words/s": "words/s", "peak RSS MB": "memory MB"}  # names of tw
 
 
 class Answer(NamedTuple):
-    """The model to ship by its name and decoding; sentences about it; the command that runs it, if it is known."""
+    """The model to ship by its name and decoding; sentences about it; the command that runs it, if it is known.
+
+    teacher: whether it is the teacher, which is then the better choice than the best student.
+    """
 
     ship: str | None
     sentences: list[str]
     command: str | None
+    teacher: bool
 
 
 def answer(records: list[Measurement]) -> Answer:
     """The best model of a study by its rule, with its numbers; or the reason why it has none."""
-    if not (record := best_model.best(records)):
-        return Answer(None, [f"There is no best model: {best_model.without_best(records)}."], None)
+    record, ship = best_model.best(records), best_model.to_ship(records)
+    if not record or not ship:
+        return Answer(None, [f"There is no best model: {best_model.without_best(records)}."], None, False)
     sentences = [quality(record), speed(records, record), size(record), why(records, record)]
-    return Answer(captions.title(record), sentences, captions.decoding_command(record))
+    weighed = [*filter(None, [best_model.beside_teacher(records)])]
+    if taught := ship is not record:
+        sentences = [*weighed, f"The best student is {captions.title(record)}.", *sentences]
+    else:
+        sentences += weighed
+    return Answer(captions.title(ship), sentences, captions.decoding_command(ship), taught)
 
 
 def quality(record: Measurement) -> str:
@@ -93,7 +103,9 @@ def choices(records: list[Measurement]) -> Iterator[tuple[Measurement, list[str]
     """Records of the first test set with what they are chosen for. Without scores, of all that were timed."""
     timed = comparison.of_test_set(records, comparison.test_sets(records)[0])
     front = comparison.on_front(timed) or sorted(timed, key=lambda one: -one.words_per_second)
-    named = {"to ship": best_model.best(records)}
+    named = {"to ship": best_model.to_ship(records)}
+    if (student := best_model.best(records)) is not named["to ship"]:
+        named["best student"] = student
     if scored := [record for record in front if record.scores.bleu is not None]:
         highest = max(record.scores.bleu for record in scored)
         close = [record for record in scored if record.scores.bleu >= highest - NEAR]

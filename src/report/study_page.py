@@ -120,11 +120,11 @@ def shared(records: list[Measurement], key: str) -> str | None:
 def conditions(records: list[Measurement], gap: Gap | None) -> dict[str, str]:
     """What the numbers depend on: machine, versions, signatures, checksums of the test sets."""
     found = {title: shared(records, key) for key, title in CONDITIONS.items()}
-    best = best_model.best(records)
+    ship = best_model.to_ship(records)
     engines = dict.fromkeys(
         f"{captions.engine_label(one)} {one.decoding.engine_version or ''}".strip() for one in records
     )
-    found |= {"engines": ", ".join(engines), "signature of the model to ship": best and best.signature}
+    found |= {"engines": ", ".join(engines), "signature of the model to ship": ship and ship.signature}
     test_sets = gap["test_sets"] if gap else {}
     found |= {f"sha256 of {name}": test_set["sha256"] for name, test_set in test_sets.items()}
     return {title: value for title, value in found.items() if value is not None}

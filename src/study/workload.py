@@ -202,9 +202,9 @@ class Work:
         Students in int8 (without any, controls) also decode the first set sentence by sentence, once.
         """
         decoding, corpora = self.config.decoding, self.config.corpora
-        roles, timed = ("test",) if system.role == "teacher" else ("test", "dev"), self.study.corpora.timed
-        sizes = {name: size(entry) or TEST_SENTENCES for name, entry in corpora.items() if entry.role in roles}
-        first = sizes.pop(timed)
+        tested = {name: entry for name, entry in corpora.items() if entry.role in ("test", "dev")}
+        sizes = {name: size(entry) or TEST_SENTENCES for name, entry in tested.items()}
+        first = sizes.pop(self.study.corpora.timed)
         repeated = system.role == compared(other.role for other in self.study.systems.values())
         times = decoding.runs if repeated else 1
         runs = sum(times if self.rates.fast(type) else 1 for type in decoding.compute_types)
