@@ -1,5 +1,7 @@
 import csv
 import json
+import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from findings import best_model, captions, comparison
 from findings.comparison import matching
 from findings.cost import NO_PRICE
 from formats import measurement
-from report import measurements, recommendation, terminal
+from report import measurements, recommendation, samples, terminal
 from report.measurements import headline
 
 
@@ -305,23 +307,149 @@ def test_terminal_fits_and_names_what_is_there(tmp_path, records):
     text = terminal.summary(records, tmp_path)
     others = [replaced(r, compute_type="int16") if r.decoding.compute_type == "int8" else r for r in records]
     assert max(map(len, (text + terminal.summary(others, tmp_path)).splitlines())) <= 120
-    assert text.count("baseline") == 4 and "best model:" not in text and "report:" not in text
+    assert text.count("baseline") == 4 and best_model.RULE in " ".join(text.split())
+    assert all(part not in text for part in ("Sentences", "Worth opening", "To translate"))
     best = best_model.best(comparison.of_test_set(records, TIMED))
+    assert f"\n\nbest student: {captions.title(best)}\n" in text
     model = tmp_path / "models" / best.system.name / best.decoding.compute_type
     model.mkdir(parents=True)
     write_text(tmp_path / "report/report.html", "")
     text = terminal.summary(records, tmp_path)
-    assert f"report:     {tmp_path}/report/report.html" in text
-    assert f"best model: {model}" in text and best_model.RULE in " ".join(text.split())
+    assert f"\n\nWorth opening:\n  {tmp_path}/report/report.html  " in text and "front.html" not in text
+    assert f"\n\nTo translate with {captions.title(best)}:\n" in text and f" --model {model}\n" in text
 
 
 def test_the_command_that_is_printed_decodes_as_measured(tmp_path, timed):
     for record in timed:
         (tmp_path / captions.model_folder(record)).mkdir(parents=True, exist_ok=True)
     beam = [r for r in timed if r.decoding.beam_size == 4 and not r.decoding.vocabulary_map]
-    assert "--beam-size 4 --no-vocabulary-map\n" in terminal.paths(beam, tmp_path)
-    command = terminal.paths(timed, tmp_path).splitlines()[-1]
+    assert "--beam-size 4 --no-vocabulary-map\n" in terminal.translating(beam, tmp_path)
+    *_, command = terminal.summary(timed, tmp_path).splitlines()
     assert "--beam-size" not in command and "--no-vocabulary-map" not in command
+
+
+def test_the_command_that_is_printed_runs_without_an_active_environment(tmp_path, timed, monkeypatch):
+    (tmp_path / captions.model_folder(best_model.best(timed))).mkdir(parents=True)
+    for path, program in (("/nowhere", sys.executable), (str(Path(sys.executable).parent), "python")):
+        monkeypatch.setenv("PATH", path)
+        assert f'echo "..." | {program} -m decode.translate' in terminal.translating(timed, tmp_path)
+
+
+def taught(records, bleu=0.0):
+    """The records of a study whose teacher has this much more BLEU on the dev set."""
+    return [
+        replaced(record, teacher="teacher", dev_bleu=record.scores.dev_bleu + bleu)
+        if record.system.role == "teacher" and record.scores.dev_bleu
+        else replaced(record, teacher="teacher")
+        for record in records
+    ]
+
+
+def test_the_best_student_is_weighed_against_the_teacher(tmp_path, records):
+    known = taught(records)
+    student, teacher = best_model.best(known), best_model.best_of_teacher(known)
+    assert captions.title(teacher) == "teacher int8 greedy map" and best_model.to_ship(known) is student
+    sentence = best_model.beside_teacher(known)
+    assert sentence == (
+        "Where twice the speed counts as one BLEU more, the teacher's best way is teacher int8 greedy map; the student "
+        f"is 2.35 times as fast, with 0.61 BLEU less on val and 0.61 BLEU less on {TIMED}."
+    )
+    assert round(student.words_per_second / teacher.words_per_second, 2) == 2.35
+    assert recommendation.answer(known).sentences[-1] == sentence
+    text = " ".join(terminal.summary(known, tmp_path).split())
+    beside = (
+        "It is 1.44 BLEU below the teacher's best search (OpenNMT-tf float32 beam 4) and 2.35 times as fast as the "
+    )
+    assert f"{beside}teacher in int8 greedy map. {sentence}" in text and "to ship" not in text
+
+
+def test_a_teacher_that_is_worth_more_is_the_better_choice(tmp_path, records):
+    known = taught(records, 1.0)
+    student, teacher = best_model.best(known), best_model.best_of_teacher(known)
+    assert best_model.to_ship(known) is teacher and student == best_model.best(taught(records))
+    assert best_model.to_ship(taught(records, 0.5)).system.role == "student"
+    sentence, other, *_ = (answer := recommendation.answer(known)).sentences
+    assert sentence == (
+        "Where twice the speed counts as one BLEU more, the teacher is the better choice: teacher int8 greedy map has "
+        f"35.87 BLEU on val, 33.77 on {TIMED}, and translates 4,194 source words a second. The best student is 2.35 "
+        f"times as fast, with 1.61 BLEU less on val and 0.61 BLEU less on {TIMED}."
+    )
+    assert (answer.ship, answer.command) == (captions.title(teacher), captions.decoding_command(teacher))
+    assert other == "The best student is deep int8 greedy map." and answer.teacher
+    choices = {row["model"]: row["choice"].split(", ")[0] for row in recommendation.rows(known)[:2]}
+    assert choices == {captions.title(teacher): "to ship", captions.title(student): "best student"}
+    (tmp_path / captions.model_folder(teacher)).mkdir(parents=True)
+    text = terminal.summary(known, tmp_path)
+    assert sentence in " ".join(text.split()) and "front, to ship\n" in text and "front, best\n" in text
+    assert text.endswith(f" --model {tmp_path}/models/teacher/int8\n")
+
+
+def test_a_teacher_without_a_dev_set_and_one_without_students_are_not_weighed(tmp_path, records):
+    old = [replaced(record, dev_bleu=None) if record.system.role == "teacher" else record for record in records]
+    alone = [record for record in records if record.system.role == "teacher"]
+    assert best_model.to_ship(old) is best_model.best(old) is not None and best_model.to_ship(alone) is None
+    for known in (old, alone):
+        said = " ".join(recommendation.answer(known).sentences)
+        assert best_model.beside_teacher(known) is None and f"Where {best_model.PRICE}" not in said
+    assert "best student: none: no student was measured" in terminal.summary(alone, tmp_path)
+
+
+@pytest.fixture
+def finished(tmp_path, records):
+    """A study of 40 sentences with its translations and samples."""
+    known = [replaced(record, teacher="teacher", sentences=40) for record in records]
+    for record in known:
+        lines = "".join(f"{captions.title(record)} says {number}\n" for number in range(1, 41))
+        write_text(tmp_path / record.decoding.output, lines)
+    drawn = [samples.Sample(2 * n + 1, f"source {2 * n + 1}", f"reference {2 * n + 1}", {}) for n in range(20)]
+    samples.write(tmp_path / "report/samples.json", samples.Samples(TIMED, drawn))
+    return known
+
+
+def test_the_terminal_shows_three_sentences(tmp_path, finished):
+    text = terminal.sentences(finished, tmp_path)
+    who = "Teacher: teacher OpenNMT-tf float32 beam 4. Student: deep int8 greedy map. Control: deep-control int8 greedy"
+    said = (
+        f"Sentences 11, 21, 31 of {TIMED}, drawn at random near a quarter, a half and three quarters of it. {who} map."
+    )
+    assert said in " ".join(text.split()) and text.count("source ") == 6
+    assert text.endswith(
+        """
+source        source 31
+reference     reference 31
+teacher       teacher OpenNMT-tf float32 beam 4 says 31
+student       deep int8 greedy map says 31
+control       deep-control int8 greedy map says 31
+"""
+    )
+    assert text in terminal.summary(finished, tmp_path)
+
+
+def test_sentences_of_studies_that_lack_some_systems(tmp_path, finished):
+    def spoken(roles):
+        known = [record for record in finished if record.system.role in roles]
+        return re.findall("^(teacher|student|control) .* says 31$", terminal.summary(known, tmp_path), re.MULTILINE)
+
+    for roles in (["teacher"], ["student"], ["control"], ["teacher", "student"], ["student", "control"]):
+        assert spoken(roles) == roles
+    (tmp_path / best_model.best(finished).decoding.output).unlink()
+    assert spoken(["teacher", "student"]) == ["teacher"]
+    few = [samples.Sample(3, "source", "reference", {})]
+    samples.write(tmp_path / "report/samples.json", samples.Samples(TIMED, few))
+    assert terminal.sentences(finished, tmp_path).count("source ") == 1
+
+
+def test_a_long_line_is_cut_and_commands_to_a_terminal_are_not_sent(tmp_path, finished):
+    path = tmp_path / best_model.best(finished).decoding.output
+    said = ["wau" * 300, "\x1b[2Jwau wau " * 100, "", *["wau"] * 37]
+    path.write_text("".join(f"{text}\n" for text in said))
+    drawn = [samples.Sample(number, "source", "reference", {}) for number in (1, 2, 3)]
+    samples.write(tmp_path / "report/samples.json", samples.Samples(TIMED, drawn))
+    text = terminal.sentences(finished, tmp_path)
+    shown = re.findall(r"^student  .*\n(?: {14}.*\n)*", text, re.MULTILINE)
+    assert [lines.count("\n") for lines in shown] == [3, 3] and all(lines.endswith("…\n") for lines in shown)
+    assert "\nstudent\ncontrol" in text  # an empty translation
+    assert max(map(len, text.splitlines())) <= 120 and "\x1b" not in text
 
 
 def test_the_folder_of_a_model_is_named_as_its_engine_names_it(tmp_path, timed):
