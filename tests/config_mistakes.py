@@ -8,6 +8,13 @@ WHEEL = {"name": "a", "version": "1", "sha256": ZEROS, "member": "a.db"}
 
 SHAPE = {"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4}
 
+
+def layers(chosen=(0, 1), **shape):
+    """A student that begins with one decoder layer of the teacher and these encoder layers."""
+    own = DEMO["teachers"]["teacher"]["shape"] | {"encoder_layers": 2, "decoder_layers": 1} | shape
+    return {"shape": own, "start_from": "teacher", "start_layers": {"encoder": [*chosen], "decoder": [0]}}
+
+
 SPEED = {"systems": ["deep", "dep"], "untrained": ["wngt2020-base", "wngt2020-bse"]}
 
 WRONG = [
@@ -100,6 +107,14 @@ WRONG = [
     ("students.tiny.start_from", "tiny", ": 'tiny' is no teacher or earlier student"),
     ("students.tiny.start_from", "deep-original", ": deep-original has another shape"),
     ("students.tiny.start_from", "teacher", ": teacher has another shape, so its weights do n"),
+    ("students.tiny.start_layers", {"encoder": [0], "decoder": [0]}, ": of what? name it in start_from"),
+    ("students.tiny.start_layers", {"encoder": [0]}, ".decoder is missing"),
+    ("students.tiny.start_layers", {"encoder": [], "decoder": [0]}, ".encoder: [] should be non-empty"),
+    ("students.x", layers(encoder_layers=3), ".start_layers.encoder: names 2 layers for a student of 3"),
+    ("students.x", layers(chosen=[1, 7]), ".start_layers.encoder: teacher has no layer 7; it has 0 to "),
+    ("students.x", layers(units=32), "do not fit 2:1 d32 ff640 h4: only numbers of layers may differ"),
+    ("students.x", layers(decoder="ssru"), "do not fit 2:1 d160 ff640 h4 ssru: only numbers of layers may differ"),
+    ("students.x", layers() | {"shape": "wnmt2018-rnn-tiny"}, ".start_layers: is for Transformers, not for "),
     ("teachers.teacher.start_from", "tiny", ": 'tiny' is no folder; a teacher begins with"),
     ("student_training.steps", 0, "students.deep.training.steps: without updates it needs weights from elsewhere"),
     ("teachers.teacher.training.steps", 0, ": without updates it needs weights from el"),

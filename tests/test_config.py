@@ -13,6 +13,7 @@ from common.errors import UserError
 from formats.shape import shape
 from study import config, expansion
 from study.configuration import typed
+from study.plan import Study
 from study.schema import config_hash
 from study.systems import learned_from, systems
 
@@ -60,6 +61,15 @@ def test_a_student_starts_from_a_teacher_or_an_earlier_student_of_its_shape(tmp_
     study = edited("students", DEMO["students"] | {"twin": twin, "third": twin | {"start_from": "twin"}})
     parents = {system.name: system.start_from for system in systems(typed(config.load(saved(tmp_path, study))))}
     assert {name: parent for name, parent in parents.items() if parent} == {"twin": "teacher", "third": "twin"}
+
+
+def test_a_student_may_begin_with_layers_of_a_deeper_teacher(tmp_path):
+    student = {"shape": DEMO["teachers"]["teacher"]["shape"] | {"decoder_layers": 1}, "start_from": "teacher"}
+    study = edited("students", {"cut": student | {"start_layers": {"encoder": [1, 1], "decoder": [0]}}})
+    planned = Study(typed(config.load(saved(tmp_path, study))))
+    assert planned.systems.trained["cut"].start_layers.document == {"encoder": [1, 1], "decoder": [0]}
+    assert planned.training("cut").document["start_layers"] == {"encoder": [1, 1], "decoder": [0]}
+    assert "start_layers" not in planned.training("teacher").document  # as the rules of finished studies have it
 
 
 def test_trainings_of_2018_are_as_the_papers_print_them():

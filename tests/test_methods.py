@@ -105,7 +105,7 @@ def test_how_students_of_2018_were_trained():
     """The lengths are in pieces; nothing is averaged in Marian's paper."""
     marian = methods(config.load(ROOT / "configs/marian-wnmt2018.yaml"))
     assert "vocabulary (bpe) of 36000 pieces" in marian and "and the best 8 of a sentence were kept" in marian
-    assert "more than 150 pieces on a side" in marian and "big began with the weights of the teacher big-1." in marian
+    assert "more than 150 pieces on a side" in marian and "big began with the weights of big-1." in marian
     assert "Each is its last checkpoint." in marian and "average" not in marian
     opennmt = methods(config.load(ROOT / "configs/opennmt-wnmt2018.yaml"))
     assert "more than 100 pieces on a side" in opennmt and "began with" not in opennmt

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import operator
 import random
 from contextlib import nullcontext
 
@@ -22,7 +23,7 @@ from train.guided_alignment import cost
 from train.moving_average import MovingAverage
 from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
-from train.settings import Settings
+from train.settings import Settings, StartLayers
 from train.train import average, begun, definition, run_folder
 from train.trainer import until_divergence
 from train.training import check_precision, compute_in, start_from
@@ -150,7 +151,9 @@ def test_a_training_is_defined_by_the_bytes_that_it_reads(tmp_path):
         defined = definition(asked, files[:2], tmp_path / "start")
         folders.append(run_folder(tmp_path, defined))
     folders.append(run_folder(tmp_path, definition(asked, files[:2], None)))
-    assert len(set(folders)) == 5
+    asked.start_layers = StartLayers([0], [0])
+    folders.append(run_folder(tmp_path, definition(asked, files[:2], tmp_path / "start")))
+    assert "start_layers" not in defined and len(set(folders)) == 6
 
 
 def test_an_open_precision_is_chosen_when_a_training_begins(tmp_path, monkeypatch):
@@ -369,3 +372,73 @@ def test_weights_of_another_model_are_refused(values, tmp_path):
     for each, folder in ((other, "averaged"), (same, "1")):
         with pytest.raises(UserError, match="not the weights of a model of this shape and vocabulary"):
             start_from(each, tmp_path / folder)
+
+
+DEEP = VALUES | {"encoder_layers": 3, "decoder_layers": 2}
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory):
+    """Saved weights of a model of DEEP with the pieces a and b, and their folder."""
+    from opennmt.utils.checkpoint import Checkpoint
+
+    folder = tmp_path_factory.mktemp("deep")
+    made = model(folder, "ab", DEEP)
+    made.create_variables()
+    Checkpoint(made, model_dir=str(folder)).save(4)
+    return folder, made
+
+
+def equal(first, other):
+    return all((a == b).numpy().all() for a, b in zip(first.weights, other.weights, strict=True))
+
+
+@pytest.mark.slow
+def test_a_student_begins_with_the_layers_that_it_names(deep, tmp_path):
+    folder, parent = deep
+    student = model(tmp_path / "student", "ab", VALUES | {"encoder_layers": 3})
+    student.create_variables()
+    start_from(student, folder, StartLayers(encoder=[2, 0, 0], decoder=[1]))
+    for part in ("examples_inputter", "decoder.output_layer", "encoder.layer_norm", "decoder.layer_norm"):
+        assert equal(operator.attrgetter(part)(student), operator.attrgetter(part)(parent))
+    own, theirs = student.encoder.layers, parent.encoder.layers
+    assert equal(own[0], theirs[2]) and equal(own[1], theirs[0]) and equal(own[2], theirs[0])
+    assert equal(student.decoder.layers[0], parent.decoder.layers[1])
+    assert not equal(own[0], theirs[0])
+
+
+@pytest.mark.slow
+def test_all_layers_of_a_model_are_the_model(deep, tmp_path):
+    folder, parent = deep
+    student = model(tmp_path / "student", "ab", DEEP)
+    student.create_variables()
+    start_from(student, folder, StartLayers(encoder=[0, 1, 2], decoder=[0, 1]))
+    assert equal(student, parent)
+
+
+@pytest.mark.slow
+def test_pieces_that_are_new_to_the_parent_begin_with_random_embeddings(deep, tmp_path):
+    folder, parent = deep
+    student = model(tmp_path / "student", "bca")
+    student.create_variables()
+    start_from(student, folder, StartLayers(encoder=[1], decoder=[0]))
+    own, theirs = (each.features_inputter.embedding.numpy() for each in (student, parent))
+    assert (own[[0, 1, 2, 3, 5, 6]] == theirs[[0, 1, 2, 4, 3, 5]]).all() and own[4].any()
+    assert equal(student.encoder.layers[0], parent.encoder.layers[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layers", [([3], [0]), ([0, 1], [0])], ids=["absent", "too many"])
+def test_layers_that_do_not_fit_are_one_line(layers, deep, tmp_path):
+    student = model(tmp_path / "student", "ab")
+    student.create_variables()
+    with pytest.raises(UserError, match=r"its layers .* do not fit a model of this shape"):
+        start_from(student, deep[0], StartLayers(*layers))
+
+
+@pytest.mark.slow
+def test_layers_of_another_width_are_one_line(deep, tmp_path):
+    student = model(tmp_path / "student", "ab", VALUES | {"units": 8})
+    student.create_variables()
+    with pytest.raises(UserError, match=r"its layers .* do not fit a model of this shape"):
+        start_from(student, deep[0], StartLayers([0], [0]))

@@ -87,8 +87,8 @@ def called(*command):
     subprocess.run([warm.python(), "-m", *command], check=True, capture_output=True)
 
 
-def training(data, folder, values=None, settings=STUDY, *options, seed=1):
-    asked = {"system": "x", "role": "student", "shape": values or VALUES, "training": settings, "seed": seed}
+def training(data, folder, values=None, settings=STUDY, *options, seed=1, **others):
+    asked = {"system": "x", "role": "student", "shape": values or VALUES, "training": settings, "seed": seed, **others}
     sides = {side: [data / f"{epoch}.{side}" for epoch in (1, 2)] for side in ("source", "target")}
     return ["train.train", json.dumps(asked), "--source", *sides["source"],
             "--target", *sides["target"], "--epochs", *(data / f"epoch.{epoch}.json" for epoch in (1, 2)),
@@ -199,6 +199,29 @@ def test_a_training_starts_from_the_weights_of_another(data, trained, tmp_path):
     assert not all((finished[key] == parent[key]).all() for key in finished)
     learning = read_json(tmp_path / "finished/learning.json")
     assert learning["steps"] == 12 and learning["start_from"] == str(trained / "averaged")  # its own schedule
+
+
+def test_a_training_that_starts_from_layers_survives_a_kill(data, trained, tmp_path):
+    layers, deep = {"encoder": [0, 0], "decoder": [0]}, VALUES | {"encoder_layers": 2}
+    start = ["--start-from", trained / "averaged"]
+    still = SHORT | {"steps": 0, "decay": "cosine"}
+    finish(data, tmp_path / "still", deep, still, *start, start_layers=layers)
+    first, again = (
+        {
+            key: value
+            for key, value in weights(tmp_path / "still/averaged").items()
+            if f"encoder/layers/{number}/" in key
+        }
+        for number in (0, 1)
+    )
+    assert len(first) > 5 and all((first[key] == again[key.replace("layers/0/", "layers/1/")]).all() for key in first)
+
+    (left,) = left_by_kills(
+        training(data, tmp_path / "finished", deep, SHORT, *start, start_layers=layers), tmp_path / "finished", 3
+    )
+    finish(data, left, deep, SHORT, *start, start_layers=layers)
+    same_training(tmp_path / "finished", left)
+    assert read_json(left / "learning.json")["start_layers"] == layers
 
 
 def test_without_updates_a_training_ends_with_the_weights_it_started_from(data, trained, tmp_path):

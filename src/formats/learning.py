@@ -61,6 +61,7 @@ class Learning(Struct, kw_only=True):
     seed: int | None = None
     precision: str | None = None  # what products were computed in
     start_from: str | None = None  # the folder whose weights the training starts from
+    start_layers: dict[str, list[int]] | None = None  # of the encoder and the decoder, if it takes some of its layers
     seen: Seen
     left_out: LeftOut | None = None
     seconds: float  # of updates

@@ -11,7 +11,7 @@ from common.document import Document, Number, Section
 from distill.settings import Device, Prefix, Tokenization
 from findings.cost import Price
 from formats.shape import Values
-from train.settings import Training
+from train.settings import StartLayers, Training
 
 
 class Cleaning(Section):
@@ -130,6 +130,7 @@ class Student(Section):
     mixtures: list[str] | None
     seeds: list[int] | None
     start_from: str | None
+    start_layers: StartLayers | None
     training: Training
 
 

@@ -23,6 +23,7 @@ SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in 
 NEWER: Document = {"metrics": None, "robustness": None}
 NEWER_OF_CORPORA: Document = {"invalid_share": 0.05, "encoding": None}
 NEWER_OF_MIXTURES: Document = {"ensemble": "rescoring"}
+NEWER_OF_STUDENTS: Document = {"start_layers": None}
 NEWER_OF_TRAININGS: Document = {"sampling": None, "quantization": None}
 
 RESULTS = Path("results")
@@ -146,6 +147,7 @@ def config_hash(config: Document) -> str:
     counted = _without(config, NEWER) | {
         "corpora": {name: _without(corpus, NEWER_OF_CORPORA) for name, corpus in config["corpora"].items()},
         "mixtures": {name: _without(mixture, NEWER_OF_MIXTURES) for name, mixture in config["mixtures"].items()},
+        "students": {name: _without(student, NEWER_OF_STUDENTS) for name, student in config["students"].items()},
     }
     text = json.dumps(_exact(counted), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]

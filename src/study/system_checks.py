@@ -1,6 +1,7 @@
 """Checks of teachers and students: their origins, shapes, trainings and names."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from formats.shape import Transformer, Values, registry, shape
 from study.configuration import Configuration, Student, Teacher
@@ -68,10 +69,38 @@ def _student_problems(
         if parent not in earlier:
             reason = "is no teacher or earlier student that is trained here; the name of a folder has a slash"
             yield f"{path}.start_from: {parent!r} {reason}"
-        elif earlier[parent] != student.shape:
+        elif earlier[parent] != student.shape and not student.start_layers:
             yield f"{path}.start_from: {parent} has another shape, so its weights do not fit"
+    yield from _layer_problems(path, student, earlier.get(parent or ""))
     yield from _training_problems(f"{path}.training", student.training)
     yield from _start_problems(path, student)
+
+
+def _layer_problems(path: str, student: Student, parent: Values | None) -> Iterator[str]:
+    """parent: the shape of what the student begins with; of a folder it is not known before it is read."""
+    if not (layers := student.start_layers):
+        return
+    if not student.start_from:
+        yield f"{path}.start_layers: of what? name it in start_from"
+        return
+    try:
+        own, other = shape(student.shape), shape(parent or student.shape)
+    except ValueError:  # as the check of shapes says
+        return
+    where = f"{path}.start_layers"
+    if not isinstance(own, Transformer) or not isinstance(other, Transformer):
+        kind = other if isinstance(own, Transformer) else own
+        yield f"{where}: is for Transformers, not for {kind}"
+        return
+    if replace(other, encoder_layers=own.encoder_layers, decoder_layers=own.decoder_layers) != own:
+        yield f"{where}: of {student.start_from} ({other}) do not fit {own}: only numbers of layers may differ"
+        return
+    for side, chosen in layers.document.items():
+        number, there = (getattr(of, f"{side}_layers") for of in (own, other))
+        if len(chosen) != number:
+            yield f"{where}.{side}: names {len(chosen)} layers for a student of {number}"
+        if parent and (absent := [layer for layer in chosen if layer >= there]):
+            yield f"{where}.{side}: {student.start_from} has no layer {absent[0]}; it has 0 to {there - 1}"
 
 
 def _start_problems(path: str, system: Teacher | Student) -> Iterator[str]:

@@ -10,7 +10,7 @@ from formats import shape
 from formats.ctranslate2_model import ENVIRONMENTS, PATH_OPTIONS
 from formats.shape import Values
 from study.configuration import Augmentation, Configuration, Mixture, Student, Teacher
-from train.settings import Role, Training
+from train.settings import Role, StartLayers, Training
 
 TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
 ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
@@ -117,7 +117,8 @@ class System:
 class Trained(System):
     """A teacher or a student that is trained here.
 
-    start_from: the teacher, the earlier student, or the folder whose weights its training begins with.
+    start_from: the teacher, the earlier student, or the folder whose weights its training begins with. start_layers:
+    those of its layers that a student takes, None for all.
     """
 
     role: Role
@@ -126,6 +127,7 @@ class Trained(System):
     shape: Values
     training: Training
     start_from: str | None
+    start_layers: StartLayers | None = None
 
 
 def systems(config: Configuration) -> list[System]:
@@ -154,7 +156,7 @@ def students(config: Configuration) -> list[Trained]:
             for seed in seeds:
                 parts = [student, "" if mixture == first else f"-{mixture}", f"-seed{seed}" if len(seeds) > 1 else ""]
                 role: Role = "control" if original else "student"
-                learns = (entry.shape, entry.training, entry.start_from)
+                learns = (entry.shape, entry.training, entry.start_from, entry.start_layers)
                 trained.append(Trained("".join(parts), role, student, mixture, seed, *learns))
     return trained
 
@@ -164,7 +166,8 @@ def settings(system: Trained) -> Document:
     shape = {key: value for key, value in system.shape.items() if value is not None}
     watching = ("averages", "threads", "device", *(() if system.training.patience else ("validation_steps",)))
     learned = {key: value for key, value in system.training.document.items() if key not in watching}
-    return shape | learned | {"start_from": system.start_from}
+    layers = {"start_layers": system.start_layers.document} if system.start_layers else {}
+    return shape | learned | {"start_from": system.start_from} | layers
 
 
 def untrained(config: Configuration) -> list[System]:

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from common.document import Document, Number, Section
 
 
@@ -85,10 +87,18 @@ class SourceAugmentation(Section):
     language: str  # of the source
 
 
+class StartLayers(Section):
+    """The layers of the model that a training starts from, one for each layer of its own, from 0."""
+
+    encoder: list[int]
+    decoder: list[int]
+
+
 class Settings(Section):
     """What decides on a training, beside the files that it reads.
 
     shape: by the fields of formats.shape. target_language: chooses the tokens of dev BLEU, 13a's if it is empty.
+    start_layers: if it starts from some layers of a model; without it from all of a model of its shape.
     """
 
     system: str
@@ -97,3 +107,4 @@ class Settings(Section):
     training: Training
     seed: int = 1
     target_language: str = ""
+    start_layers: StartLayers | UnsetType = UNSET

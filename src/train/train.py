@@ -57,6 +57,8 @@ def definition(asked: Settings, data: Iterable[Path], start: Path | None) -> Doc
     }
     if start:
         settings["start"] = [sha256(path) for path in sorted(start.glob("ckpt-*"))]
+    if asked.start_layers:
+        settings["start_layers"] = asked.start_layers.document
     return settings
 
 
@@ -192,6 +194,7 @@ def trained(args: argparse.Namespace, run: Path, job: BatchJob) -> Learning:
         seed=asked.seed,
         precision=asked.training.precision,
         start_from=str(args.start_from) if args.start_from else None,
+        start_layers=asked.start_layers.document if asked.start_layers else None,
         seen=mixture(epochs, skipped, training.passes()),
         left_out=LeftOut(sum(skipped), sum(epoch.lines for epoch in epochs)),
         seconds=round(training_seconds(curve), 1),

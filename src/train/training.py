@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from common.batch_job import BatchJob
@@ -14,7 +15,7 @@ from common.errors import UserError
 from common.files import read_json, write_text
 from formats import learning, records
 from formats.shape import Custom, shape
-from train import guided_alignment, optimizer, other_vocabulary, settings
+from train import guided_alignment, optimizer, other_vocabulary, settings, start_layers
 from train.dataset import MergedTail, dataset
 from train.moving_average import MovingAverage
 from train.optimizer import Parameters, opennmt_parameters
@@ -121,7 +122,7 @@ class Training:
             ) from error
         self.step = self._checkpoint.last_saved_step or 0
         if self._files.start_from and not self.step:
-            start_from(self.model, self._files.start_from)
+            start_from(self.model, self._files.start_from, self._settings.start_layers)
         self._average = self._restored_average()
 
     def _restored_average(self) -> MovingAverage | None:
@@ -279,13 +280,17 @@ def described_model(run: Path, built: Any, dropout: float) -> Any:
         raise UserError(f"shape {built}: {error}") from error
 
 
-def start_from(model: Any, averaged: Path) -> None:
+def start_from(model: Any, averaged: Path, layers: settings.StartLayers | UnsetType = UNSET) -> None:
     """Load the weights of a finished training into a model. Raises UserError if they do not fit it.
 
-    Of another vocabulary, pieces that both have keep their weights.
+    Of another vocabulary, pieces that both have keep their weights. layers: those that the layers of the model take.
     """
     import tensorflow as tf
 
+    if layers:
+        start_from(parent := start_layers.parent(model, averaged), averaged)
+        start_layers.transfer(parent, model, layers, averaged)
+        return
     if other_vocabulary.differs(model, averaged):
         other_vocabulary.transfer(model, averaged)
         return
