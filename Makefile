@@ -29,8 +29,10 @@ $(INSTALLED): requirements.lock pyproject.toml $(wildcard engine/*.* engine/*/*.
 	wait $$engine && exit $$status
 	touch $@
 
-# Without the corpora of the default study (no mirror, no network), the same study runs on the built-in corpus.
+# Without the corpora of the default study (no mirror, no network), the same study runs on the built-in corpus. The
+# estimate is for this machine, which is measured before the first study; Snakemake itself measures nothing.
 demo: install
+	-@$(BIN)/python -m study.rates --once > /dev/null
 	@if $(BIN)/python -m study.available configs/demo.yaml; then study=demo; else study=offline; \
 	echo; echo "The corpora of configs/demo.yaml cannot be had (see above): running configs/offline.yaml, a built-in corpus."; fi; \
 	$(BIN)/snakemake all first_front --cores $(CORES) --configfile configs/$$study.yaml && \

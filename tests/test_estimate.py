@@ -2,7 +2,10 @@
 
 import copy
 import json
+import os
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from common import cpu
 from common.errors import UserError
 from common.files import read_json
 from study import config, rates
@@ -25,7 +29,8 @@ from study.systems import systems
 from study.workload import MEAN, Stage, Work
 from train.settings import Phase
 
-SEVERAL_TEACHERS = config.load(Path(__file__).parent / "studies/several-teachers.yaml")
+ROOT = Path(__file__).parents[1]
+SEVERAL_TEACHERS = config.load(ROOT / "tests/studies/several-teachers.yaml")
 RATES = Rates(product=1 / 40e9, logit=5e-10, decoded=1e-5, tensorflow=5.0, python=0.3)
 
 
@@ -270,7 +275,7 @@ def test_a_shard_on_a_gpu_asks_for_one():
 
 @pytest.mark.parametrize("name", ["wngt2020", "opennmt-wnmt2018", "marian-wnmt2018"])
 def test_the_papers_trainings_ask_for_gpus(name):
-    study = config.load(Path(__file__).parents[1] / f"configs/{name}.yaml")
+    study = config.load(ROOT / f"configs/{name}.yaml")
     requests = [training_resources(typed(study), system) for system in systems(typed(study)) if system.shape]
     assert requests and all(request["gpu"] == 1 and request["mem_mb"] > 5000 for request in requests)
     assert "hours of a GPU" in estimate(typed(study), 2, RATES)
@@ -281,10 +286,24 @@ def cache(tmp_path, monkeypatch):
     """The file of this machine's rates, which is not there."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("NMT_FRONTIER_RATES")
-    return tmp_path / "nmt-frontier/rates.json"
+    return tmp_path / f"nmt-frontier/rates-{cpu.kind()}.json"
 
 
-def test_an_estimate_says_which_rates_it_follows_from(cache, monkeypatch, capsys):
+@pytest.fixture
+def measured(monkeypatch):
+    """The measurements, which take no time."""
+    done = []
+
+    def measure(cores, compute_type):
+        done.append(replace(RATES, product=RATES.product * (1 + len(done)), cpu="Abacus"))
+        return done[-1]
+
+    monkeypatch.setattr(rates, "measured", measure)
+    monkeypatch.setattr(rates.machine, "others_at_work", lambda: 0)
+    return done
+
+
+def test_an_estimate_says_which_rates_it_follows_from(cache, measured, monkeypatch, capsys):
     def from_line():
         return re.findall("  from (.*)", estimate(typed(SEVERAL_TEACHERS), 2, rates.known()))
 
@@ -293,14 +312,39 @@ def test_an_estimate_says_which_rates_it_follows_from(cache, monkeypatch, capsys
     assert from_line() == [
         f"rates that ship with the package ({shipped.cpu}); to measure this machine: python -m study.rates"
     ]
-    monkeypatch.setattr(rates, "measured", lambda cores, compute_type: replace(RATES, cpu="Abacus"))
-    monkeypatch.setattr(rates.machine, "load_average", lambda: 0.5)
     rates.measure()
     assert rates.known() == replace(RATES, cpu="Abacus", origin=f"rates measured on Abacus ({cache})")
-    assert from_line() == [rates.known().origin] and "busy" not in capsys.readouterr().err
-    monkeypatch.setattr(rates.machine, "load_average", lambda: 99.0)
+    said = capsys.readouterr().err
+    assert from_line() == [rates.known().origin] and "a quarter of a minute" in said and "busy" not in said
+    monkeypatch.setattr(rates.machine, "others_at_work", lambda: 2 * os.cpu_count())
     rates.measure()
-    assert "the machine is busy (load 99), so estimates will be too long; measure again" in capsys.readouterr().err
+    assert re.search(r"is busy \(\d+ others at work\), so estimates will be too long; measure", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("fact", ["flags", "model"])  # virtual machines hide the name
+def test_rates_of_another_cpu_are_not_used(fact, cache, measured, tmp_path, monkeypatch):
+    one, other = ({"model name": "AMD EPYC", "model": "17", "flags": "avx2"} | {fact: of} for of in ("2", "2 3"))
+    monkeypatch.setattr(cpu, "facts", lambda: one)
+    first = rates.measured_once()
+    monkeypatch.setattr(cpu, "facts", lambda: other)
+    (tmp_path / "nmt-frontier/rates.json").write_text("of 0.9.0")
+    assert rates.own() is None
+    second = rates.measured_once()
+    assert second == rates.known() != first
+    monkeypatch.setattr(cpu, "facts", lambda: one)
+    assert rates.known() == rates.measured_once() == first and len(measured) == 2
+
+
+def test_the_demo_measures_a_machine_once(cache, measured, monkeypatch):
+    demo = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert demo.index("-m study.rates --once") < demo.index("snakemake all")
+    monkeypatch.setattr(sys, "argv", ["study.rates", "--once"])
+    rates.main()
+    rates.main()
+    assert len(measured) == 1
+    monkeypatch.setattr(sys, "argv", ["study.rates"])
+    rates.main()
+    assert len(measured) == 2 and rates.known().product == measured[1].product
 
 
 def test_rates_are_the_means_of_all_processes(monkeypatch):

@@ -18,7 +18,7 @@ from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 from common.errors import UserError
 from corpora import archives, grammar
 from corpora.availability import available
-from study import config
+from study import config, rates
 from study.configuration import typed
 from study.estimate import wall_seconds
 from study.new import files, sizes
@@ -295,6 +295,14 @@ def test_the_proposal_is_a_study_that_finds_its_corpora(tmp_path, capsys):
     assert found | {"x": ("train", 3000), "more": ("monolingual", 100)} == found
     shown = capsys.readouterr().out
     assert "Estimate for the study mine: " in shown and "configs/mine.yaml is written" in shown
+
+
+def test_the_machine_is_measured_where_it_was_not(tmp_path, monkeypatch, capsys):
+    written(tmp_path / "data", both(ENGLISH, FRENCH))
+    monkeypatch.setattr(rates, "own", lambda: None)
+    monkeypatch.setattr(rates, "measure", lambda: replace(RATES, origin="a measurement"))
+    new(arguments(["--source", "en", "--target", "fr", "data"]))
+    assert "  from a measurement" in capsys.readouterr().out.splitlines()
 
 
 def test_letters_of_other_scripts_are_reported(tmp_path, capsys):

@@ -5,11 +5,14 @@ bits, which saturates silently: CTranslate2 shifts activations to 0..255, and 2 
 ``benchmarks/saturation.py`` compares each library with exact arithmetic.
 """
 
+import hashlib
 import os
 import platform
 from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")
+# What all CPUs of a kind have in common. On virtual machines the name alone may be that of several generations.
+KIND = ("vendor_id", "cpu family", "model", "model name", "flags", "CPU implementer", "CPU part", "Features")
 VNNI = {"avx512_vnni", "avx_vnni"}  # one of these flags suffices
 USE_MKL = "CT2_USE_MKL"
 ISA = "CT2_FORCE_CPU_ISA"
@@ -31,6 +34,12 @@ def facts() -> dict[str, str]:
     first = CPUINFO.read_text(encoding="utf-8").split("\n\n")[0]
     pairs = (line.partition(":") for line in first.splitlines())
     return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def kind() -> str:
+    """A short name, for files, of the kind of this CPU; another for each model and each set of instructions."""
+    found = facts()
+    return hashlib.sha256(repr([found.get(fact) for fact in KIND]).encode()).hexdigest()[:8]
 
 
 def flags() -> set[str]:

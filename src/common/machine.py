@@ -2,6 +2,7 @@
 
 import os
 import platform
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
@@ -60,6 +61,15 @@ def packs() -> bool:
 def load_average() -> float:
     """The mean number of running and waiting processes in the last minute."""
     return round(os.getloadavg()[0], 2)
+
+
+def others_at_work() -> int:
+    """How many other threads run or wait for a core now: the fewest of some looks, as services wake up for moments."""
+    looks = []
+    for _ in range(5):
+        time.sleep(0.1)
+        looks.append(int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0]) - 1)
+    return min(looks)
 
 
 def governor(core: int) -> str | None:

@@ -1,9 +1,9 @@
 """How fast a machine does what a study spends its time on, for estimates before a run and for the limits of jobs.
 
 Some rates ship with the package, in rates.json, which benchmarks/shipped_rates.py makes of kept benchmarks. `python -m
-study.rates` measures this machine for a quarter of a minute and keeps its rates in ~/.cache/nmt-frontier/rates.json,
-or in the file that NMT_FRONTIER_RATES names; estimates then follow from these. Cores share caches and memory, so one
-process per core measures at the same time, and the mean counts.
+study.rates` measures this machine for a quarter of a minute and keeps its rates in ~/.cache/nmt-frontier, in a file for
+each kind of CPU, or in the file that NMT_FRONTIER_RATES names; estimates then follow from these. Cores share caches and
+memory, so one process per core measures at the same time, and the mean counts.
 
 The Snakefile imports this module, so TensorFlow, OpenNMT-tf and CTranslate2 are imported inside functions only.
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
-from common import machine
+from common import cpu, machine
 from common.errors import UserError, command
 from common.files import read_json, write_json
 from formats import decoding, opennmt_tf
@@ -84,9 +84,9 @@ def shipped(path: Path = SHIPPED) -> Shipped:
 
 
 def own() -> Rates | None:
-    """The rates that were measured on this machine; None if it was not. Raises UserError for a file of something else.
+    """The rates that were measured on a CPU like this; None if there are none. Raises UserError for a damaged file.
 
-    NMT_FRONTIER_RATES names a file of another machine, for a submit host that differs from the cluster's nodes.
+    NMT_FRONTIER_RATES names a file of any machine, for a submit host that differs from the cluster's nodes.
     """
     if not (path := _file()).exists() and "NMT_FRONTIER_RATES" not in os.environ:
         return None
@@ -99,13 +99,14 @@ def own() -> Rates | None:
 
 
 def known() -> Rates:
-    """The rates that were measured on this machine, else those that ship with the package."""
+    """The rates that were measured on a CPU like this, else those that ship with the package."""
     return own() or shipped().rates
 
 
 def _file() -> Path:
+    """Each kind of CPU has its own: machines may share a home folder."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    return Path(os.environ.get("NMT_FRONTIER_RATES") or cache / "nmt-frontier/rates.json")
+    return Path(os.environ.get("NMT_FRONTIER_RATES") or cache / f"nmt-frontier/rates-{cpu.kind()}.json")
 
 
 def measured(cores: int, compute_type: str) -> Rates:
@@ -122,12 +123,18 @@ def measured(cores: int, compute_type: str) -> Rates:
     return Rates(product, logit, decoded, tensorflow, python, cpu=machine.describe()["cpu"])
 
 
+def measured_once() -> Rates:
+    """The rates that were measured on a CPU like this, else those of a measurement now."""
+    return own() or measure()
+
+
 def measure() -> Rates:
     """Measure this machine, keep its rates for later estimates, and return them."""
     cores = min(len(machine.cores()), MOST)
-    print(f"measuring how fast this machine is, with {cores} processes", file=sys.stderr)
-    if (load := machine.load_average()) > cores:
-        slow = f"the machine is busy (load {load:g}), so estimates will be too long"
+    print("measuring how fast this machine is, for estimates: a quarter of a minute", file=sys.stderr)
+    # The load average would still count what has just ended, such as the installation before `make demo`.
+    if (others := machine.others_at_work()) + cores > 1.25 * (os.cpu_count() or 1):
+        slow = f"the machine is busy ({others} others at work), so estimates will be too long"
         print(f"{slow}; measure again when it is idle: python -m study.rates", file=sys.stderr)
     rates = asdict(measured(cores, "int8"))
     write_json(_file(), {name: value for name, value in rates.items() if name != "origin"})
@@ -224,8 +231,9 @@ def _importing(modules: str) -> float:
 
 def main() -> None:
     raw = argparse.RawDescriptionHelpFormatter
-    argparse.ArgumentParser(description=__doc__, formatter_class=raw).parse_args()
-    print(measure().origin)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--once", action="store_true", help="measure only if no rates of a CPU like this are kept")
+    print((measured_once() if parser.parse_args().once else measure()).origin)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ OTHER_SCRIPTS = 0.02  # share of the letters of a side from which on they are re
 def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     """Write the configuration, and the held-out sets beside it; returns its path. Raises UserError.
 
-    measured: the rates of this machine; if None those of an earlier measurement, or of one now.
+    measured: the rates of this machine; if None those that are kept, or of a measurement now.
     """
     pair = [options.source, options.target]
     name = options.study or "-".join(pair)
@@ -103,7 +103,7 @@ def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, Configuration,
 
         roles = ("train", "monolingual")
         pairs, monolingual = ({name: look.lines for name, look in draft.of_role(role).items()} for role in roles)
-        measured = measured or rates.own() or rates.measure()
+        measured = measured or rates.measured_once()
         plan = sizes.plan(pairs, monolingual, draft.characters, draft.hours, draft.cores, configured, measured)
         return plan, configured(plan), measured
 
