@@ -19,6 +19,7 @@ Timing:
 
 - ``timing_loop``: the timing loop of all measurements, and counters of time, energy and memory
 - ``configuration``: how a model folder is decoded, and the conditions that all share
+- ``contenders``: what is timed more than once
 - ``protocol``: time configurations in turn and make their records
 - ``kept_runs``: runs of configurations, each a process of its own, kept and reused; records from runs
 - ``task``: what such a process does, the JSON that it is started with, and that it writes

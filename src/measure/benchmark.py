@@ -1,8 +1,9 @@
 """Measure all exports of all systems: each engine, type and beam, with and without the vocabulary map.
 
-The systems take turns, so that a slow minute of the machine affects all of them alike. Students are timed --runs times;
-teachers and controls, their references, once. In a study without distilled students, controls are timed like students.
-With --sentence-by-sentence the fastest way of each student is also timed on single sentences (``sentence_seconds``).
+The systems take turns, so that a slow minute of the machine affects all of them alike. Every configuration is timed
+once, those whose place on the front further runs may decide (measure.contenders) --runs times; OpenNMT-tf is timed
+once. With --sentence-by-sentence the fastest way of each student is also timed on single sentences
+(``sentence_seconds``).
 
 All also decode the dev set, on which the best student is chosen and weighed against its teacher: once, and not with the
 baseline engine. The field ``split`` of a record is ``test`` or ``dev``.
@@ -24,6 +25,7 @@ from formats import measurement
 from formats.measurement import Measurement
 from measure import protocol
 from measure.configuration import Conditions, Configuration
+from measure.contenders import contenders
 
 
 def installed(models: list[Path]) -> list[Path]:
@@ -38,7 +40,7 @@ def configurations(
     models: list[Path], beam_sizes: list[int], baseline_beam_sizes: list[int], **shared: Any
 ) -> list[Configuration]:
     """Configurations of all models, so that systems take turns. shared: fields of all."""
-    todo, repeated = [], compared(engines.describe(model).role for model in models)
+    todo = []
     for model in models:
         description = engines.describe(model)
         baseline = description.engine == BASELINE
@@ -48,7 +50,7 @@ def configurations(
             model,
             baseline=baseline,
             label=description.system or "",
-            runs=None if description.role == repeated else 1,
+            runs=1 if baseline else None,
             **shared,
         )
         ways = itertools.product(beams, maps)
@@ -94,12 +96,13 @@ def main() -> None:
     parser.add_argument("--sentence-by-sentence", action="store_true", help="also time the fastest ways this way")
     protocol.options(parser)
     args = parser.parse_args()
-    shared = {"batch_tokens": args.batch_tokens, "workers": args.workers, "cores": tuple(args.cores)}
+    same = {"batch_tokens": args.batch_tokens, "workers": args.workers, "cores": tuple(args.cores)}
     tests = [name for name, _ in args.test_sets]
-    todo = configurations(installed(args.models), args.beam_sizes, args.baseline_beam_sizes, **shared)
+    todo = configurations(installed(args.models), args.beam_sizes, args.baseline_beam_sizes, **same)
     args.test_sets += [args.dev] if args.dev else []
     single = alone(todo, tests[0]) if args.sentence_by_sentence else []
-    records = joined(protocol.measured([*todo, *single], pick(Conditions, args)))
+    shared = pick(Conditions, args)
+    records = joined(protocol.measured([*todo, *single], shared, lambda runs: contenders(runs, shared)))
     split = (replace(record, split="test" if record.test_set in tests else "dev") for record in records)
     measurement.write(args.output, split)
 

@@ -9,6 +9,7 @@ import argparse
 import functools
 import subprocess
 import sys
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,16 +77,29 @@ def times(configuration: Configuration, runs: int) -> int:
     return configuration.runs or runs if fast else 1
 
 
-def measured(todo: list[Configuration], conditions: Conditions) -> list[Measurement]:
-    """Run all configurations in turn; a record for each of them and each test set."""
+Chosen = Callable[[dict[Configuration, Kept]], Collection[Configuration]]
+
+
+def measured(todo: list[Configuration], conditions: Conditions, repeated: Chosen = dict.keys) -> list[Measurement]:
+    """Run all configurations in turn; a record for each of them and each test set.
+
+    repeated: those that are timed more than once, by the first run of each.
+    """
     check(todo)
     runs = Runs(conditions)
     ways = {configuration: functools.partial(runs.run, configuration) for configuration in todo}
-    counts = {configuration: times(configuration, conditions.runs) for configuration in todo}
     results: dict[Configuration, list[Kept]] = {configuration: [] for configuration in todo}
-    for configuration, number, run in timing_loop.in_turn(ways, counts, conditions.noise, "measuring", others):
-        write_json(runs.path(configuration, number), run)
-        results[configuration].append(run)
+
+    def run(counts: dict[Configuration, int], what: str, first: int) -> None:
+        turns = timing_loop.in_turn(ways, counts, conditions.noise, what, others, first)
+        for configuration, number, kept in turns:
+            write_json(runs.path(configuration, number), kept)
+            results[configuration].append(kept)
+
+    run(dict.fromkeys(todo, 1), "measuring", 1)
+    again = repeated({configuration: kept for configuration, (kept,) in results.items()})
+    ways = {configuration: way for configuration, way in ways.items() if configuration in again}
+    run({configuration: times(configuration, conditions.runs) for configuration in ways}, "measuring again", 2)
     shared = measurement.Conditions(
         noise=conditions.noise,
         length_penalty=engines.Search.length_penalty,

@@ -134,17 +134,18 @@ def in_turn(
     noise: float,
     what: str,
     others: Callable[[Result], float | None] = attrgetter("others"),
+    first: int = 1,
 ) -> Iterator[tuple[Name, int, Result]]:
-    """Yield the name of the way, the number of the run (from 1) and the result of its quietest try, run by run.
+    """Yield the name of the way, the number of the run and the result of its quietest try, run by run.
 
-    ways: called with the number of the run. runs: of each way. others: the share of other processes in the cores during
-    a try; a try counts as quiet where it is None. what: shown as progress.
+    ways: called with the number of the run. runs: of each way, those before the ``first`` included. others: the share
+    of other processes in the cores during a try; a try counts as quiet where it is None. what: shown as progress.
     """
 
     def disturbance(result: Result) -> float:
         return others(result) or 0.0
 
-    rounds = range(1, max(runs.values(), default=0) + 1)
+    rounds = range(first, max(runs.values(), default=0) + 1)
     jobs = [(name, number) for number in rounds for name in ways if number <= runs[name]]
     from common.progress import progress  # inside: the memory of measure.run, which needs none, is measured
 

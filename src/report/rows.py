@@ -283,7 +283,7 @@ def _ratio(printed: Printed, runs: list[Run]) -> Found:
             field = FIELDS[printed.other.quantity]
             if own.timing.runs == other.timing.runs and own.value(f"{field}_runs") and other.value(f"{field}_runs"):
                 spread = times_faster(own, other, field)
-            else:  # teachers and controls are timed once; records of older versions have no single runs
+            else:  # not all are timed as often; records of older versions have no single runs
                 spread = Spread.of([other.value(field) / own.value(field)])
             found = _measured(spread.middle, run, [own, other], _weights(own), spread)
             return _only_once(printed, own.test_set, found)

@@ -28,7 +28,6 @@ from common import cpu, machine
 from common.errors import UserError, command
 from common.files import read_json, write_json
 from formats import decoding, opennmt_tf
-from formats.decoding import HALF_TYPES
 from formats.shape import Transformer
 
 SHIPPED = Path(__file__).with_name("rates.json")
@@ -52,10 +51,6 @@ class Rates:
     python: float  # starting a process that decodes
     cpu: str = ""
     origin: str = ""  # for people
-
-    def fast(self, quantization: str) -> bool:
-        """Whether CTranslate2 is fast in a type on that CPU; formats.decoding.fast is about this one."""
-        return quantization not in HALF_TYPES and (quantization != "int16" or "Intel" in self.cpu)
 
 
 class Rate(NamedTuple):

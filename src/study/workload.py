@@ -26,6 +26,7 @@ TRAINING_STARTS = 3.0  # start, tracing and evaluations of a training, in import
 JOB_STARTS = 4.0  # time of a job of Snakemake before its work begins, in starts of Python
 RUN_STARTS = 4.0  # time of a measured run before its work begins, in starts of Python
 BASELINE_STARTS = 8.0  # an OpenNMT-tf beam-4 run over 1,000 short sentences, in imports of TensorFlow
+AGAIN = 0.3  # share of the decoding that is timed again, as it may decide the front
 GREEDY = 0.4  # time of greedy search over that of beam 4
 NATIVE = 0.4  # the time of the native engine, as a share of CTranslate2's
 # That share in distillation by type, one core of a Zen 3, beams of 4 and 8 (benchmarks/engine_distillation.py).
@@ -197,7 +198,7 @@ class Work:
         return seconds * threads / (1 + SECOND_THREAD * (threads - 1))
 
     def timing_seconds(self, system: Trained) -> float:
-        """Seconds for all types and beams, with and without the map: the first test set repeatedly, other sets once.
+        """Seconds for all types and beams, with and without the map, on all test sets; some again on the first one.
 
         Students in int8 (without any, controls) also decode the first set sentence by sentence, once.
         """
@@ -206,17 +207,16 @@ class Work:
         sizes = {name: size(entry) or TEST_SENTENCES for name, entry in tested.items()}
         first = sizes.pop(self.study.corpora.timed)
         repeated = system.role == compared(other.role for other in self.study.systems.values())
-        times = decoding.runs if repeated else 1
-        runs = sum(times if self.rates.fast(type) else 1 for type in decoding.compute_types)
+        again, types = 1 + AGAIN * (decoding.runs - 1), len(decoding.compute_types)
         piece = self.parameters(system) / 1e6 * self.rates.decoded * TOKENS
         searches = sum(GREEDY if beam == 1 else beam / 4 for beam in decoding.beam_sizes)
-        seconds = 2 * searches * piece * (runs * first + len(decoding.compute_types) * sum(sizes.values()))
-        starts = 2 * len(decoding.beam_sizes) * runs
+        seconds = 2 * searches * piece * types * (again * first + sum(sizes.values()))
+        starts = 2 * len(decoding.beam_sizes) * types * again
         if repeated and "int8" in decoding.compute_types:
             seconds, starts = seconds + GREEDY * piece * first, starts + 1
         seconds *= 1 + NATIVE * len(decoding.engines)
         seconds += starts * (1 + len(decoding.engines)) * RUN_STARTS * self.rates.python
-        return seconds + times * BASELINE_STARTS * self.rates.tensorflow * first / TEST_SENTENCES
+        return seconds + BASELINE_STARTS * self.rates.tensorflow * first / TEST_SENTENCES
 
     def disk(self) -> dict[str, float]:
         """Bytes that each stage leaves. Gathering deletes the parts that cleaning makes."""

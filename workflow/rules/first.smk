@@ -1,9 +1,9 @@
-# A first front, long before the study is done. It has only systems that learn from the original pairs, which need no
-# translations: controls, which are smaller than teachers and trained before them, else teachers. Each is timed once as
-# soon as it is trained, beside whatever else runs and without a vocabulary map, as the picture notes. The report's front
-# replaces it.
+# A first front, long before the study is done. It has only systems that need no translations and no other training:
+# controls, which are smaller than teachers and trained before them, else teachers. Each is timed once as soon as it is
+# trained, beside whatever else runs and without a vocabulary map, as the picture notes. The report's front replaces it.
 
-FIRST = [name for name in study.models.transformers if study.systems[name].role == "control"] or [
+FREE = {name for name in study.models.transformers if not study.systems[name].start_from}
+FIRST = [name for name in study.models.transformers if name in FREE and study.systems[name].role == "control"] or [
     name for name in study.models.transformers if study.systems[name].role == "teacher"
 ]
 NO_FIRST = None if FIRST else "first_front: CTranslate2 decodes no control and no teacher that is trained here"
