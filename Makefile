@@ -1,4 +1,5 @@
-# make demo: the default study, from text to the report.  make test: everything is checked.  make docs: the site.
+# make demo: the default study, from text to the report.  make test: the checks of ten minutes; make test-long: the others.
+# make docs: the site.
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 # An active virtual or conda environment is used as it is, but for conda's base; otherwise .venv is made.
 ENVIRONMENT := $(or $(VIRTUAL_ENV),$(if $(filter-out base,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX)),.venv)
@@ -8,7 +9,7 @@ PACKAGES = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("pure
 CORES ?= all
 CLUSTER_RECORD ?= results/reference/cluster
 
-.PHONY: demo test lint test-cluster docs pages install reference lock build/images/pipeline.tar
+.PHONY: demo test test-long lint test-cluster docs pages install reference lock build/images/pipeline.tar
 
 install: $(INSTALLED)
 
@@ -39,11 +40,15 @@ demo: install
 	$(BIN)/python -m report.terminal --measurements results/$$study/measurements.json
 
 CPP := $(wildcard engine/*.h engine/*.cpp engine/*/*.h engine/*/*.cpp tests/data/*.cpp)
-# The test of a cluster is test-cluster: it takes long and mostly waits.
+PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
+  --durations 25 --ignore tests/test_cluster.py
 test: lint
-	$(BIN)/mypy & types=$$!; \
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
-	  --durations 25 --ignore tests/test_cluster.py; tests=$$?; wait $$types && exit $$tests
+	$(BIN)/mypy & types=$$!; $(PYTEST) -m "not long"; tests=$$?; wait $$types && exit $$tests
+
+# The other tests: sanitizers, further studies and trainings, replicas, images, notebooks, the site. That of a cluster is
+# test-cluster, as it mostly waits.
+test-long: install
+	$(PYTEST) -m long
 
 # Seconds instead of minutes: what the tests begin with.
 lint: install

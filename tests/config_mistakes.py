@@ -37,6 +37,7 @@ WRONG = [
     ("speed", SPEED, ".systems.1: 'dep' is not one of the systems teacher, deep, deep-original, tiny"),
     ("speed", SPEED, ".untrained.1: unknown shape 'wngt2020-bse'; did you mean wngt2020-base?"),
     ("vocabulary_map", {"system": "dep"}, ".system: 'dep' is not one of the systems teacher, deep,"),
+    ("decoding.in_every_engine", ["deep", "dep"], ".1: 'dep' is not one of the systems teacher, deep,"),
     ("decoding.beam_sizes", "four", ": 'four' is not of type 'array'"),
     ("decoding.beam_sizes", [1, "four"], ".1: 'four' is not of type 'integer'"),
     ("decoding.beam_sizes", [0], ".0: 0 is less than the minimum of 1"),

@@ -13,7 +13,20 @@ from study import schema
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
-DEMO = yaml.safe_load((CONFIGS / "demo.yaml").read_text())
+
+def with_random_weights(study):
+    """Without what ties students to their teacher: a change of either would only show that they do not fit any more.
+
+    The control is a twin of the student then.
+    """
+    del study["students"]["direct"]
+    for student in study["students"].values():
+        student |= {"start_from": None, "start_layers": None}
+    study["students"]["deep"]["mixtures"] = ["distilled", "original"]
+    return study
+
+
+DEMO = with_random_weights(yaml.safe_load((CONFIGS / "demo.yaml").read_text()))
 
 ALL_TYPES = {"float32", "int16", "int8", "int8_float32"}
 

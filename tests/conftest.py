@@ -43,6 +43,10 @@ def pytest_configure(config):
         cpus.pretend_everywhere(name, Path(folder.name), pytest.MonkeyPatch())
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker("slow")
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))

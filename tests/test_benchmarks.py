@@ -109,7 +109,7 @@ def test_a_file_as_firefox_publishes_it_has_the_weights_of_marians(script, tmp_p
     assert {*found} - {*exact} == {"special:model.yml", "Wemb_QuantMultA", "none_QuantMultA"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_cleaning_keeps_what_a_plain_loop_keeps(script, text, tmp_path, monkeypatch):
     cleaning, rules = script("cleaning"), {"max_tokens": 100, "max_length_ratio": 3.0, "duplicates": True}
     monkeypatch.setattr(script("processes"), "CORES", (CORE,))
@@ -126,7 +126,7 @@ def test_cleaning_keeps_what_a_plain_loop_keeps(script, text, tmp_path, monkeypa
         script("processes").Process("corpora.nothing", "--help").wait()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_readers_are_timed_on_the_same_pairs_in_every_format(script, tmp_path):
     readers = script("readers")
     pairs = list(readers.pairs(150))
@@ -149,7 +149,7 @@ def test_langid_is_raced_on_the_same_lines(script):
     assert found["corpora.language, all lines"]["lines"] == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_plain_extractor_counts_the_same_phrases_and_is_timed(script, tmp_path, monkeypatch):
     vmap = script("vmap")
     records.write_blocks(tmp_path / "aligned.tsv.zst", vmap.load(ALIGNED, PIECES, 300))
@@ -199,7 +199,7 @@ def exported(tmp_path):
     return tmp_path
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_three_engines_are_measured_in_one_run(script, exported, monkeypatch):
     marian = script("marian")
     monkeypatch.setattr("decode.engines.isa", lambda *_: "AVX512")
@@ -283,7 +283,7 @@ def test_kept_results_are_shown(script, tmp_path, monkeypatch, name, result, kin
     assert shown in path.read_text() if shown else not path.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_stages_are_those_of_the_kept_benchmark(script, tmp_path, monkeypatch):
     """Plans of large studies read it."""
     stages = script("stages")

@@ -51,13 +51,13 @@ def site(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading(site):
     assert (site / "index.html").exists() and (site / "docs/front.png").exists()
     assert (site / "results/reference/demo/published.png").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_broken_links_are_errors(tmp_path):
     links = ["docs/gone.md", "docs/speed.md#gone", "results/reference/demo/gone.png", "src/gone.py"]
     for name in ("mkdocs.yml", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks", "docs"):
@@ -88,7 +88,7 @@ def test_names_of_generated_files_are_links_on_the_site(tmp_path, monkeypatch):
         assert linked("results/reference/x/README.md", text) == text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_api_is_made_of_docstrings(site):
     for package in (path.parent.name for path in (ROOT / "src").glob("*/__init__.py")):
         assert (site / f"docs/api/{package}.html").read_text().count("doc-contents") >= 3, package
@@ -111,7 +111,7 @@ def test_every_path_exists(page):
 
 
 @pages
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_command_and_its_options_exist(page):
     for module, rest in matches(page, r"python -m ([\w.]+)((?:\\\n|[^\n`|])*)"):
         path = ROOT / "src" / module.replace(".", "/")

@@ -89,7 +89,7 @@ def test_examples_are_right_and_do_something(path, tmp_path):
     assert (changed == config.load(path)) is not bool(examples)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_studies_can_be_planned_with_their_examples(tmp_path):
     planned = []
     for path in STUDIES:

@@ -91,7 +91,7 @@ def test_the_page_carries_vega_and_the_licences_of_all_its_parts(both):
     assert all(Assets.get_content(f"{name}/LICENSE") in licences for name in ("vega", "vega-lite", "d3-scale", "clone"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_page_that_is_too_large_says_what_to_leave_out(monkeypatch, demo):
     size = len(made(STUDIES[:1]).encode())
     monkeypatch.setattr(front_page, "LIMIT", size)
@@ -109,7 +109,7 @@ def test_names_of_a_study_stay_text(tmp_path, demo):
     assert embedded(text)["about"][0]["words"]["study"] == NASTY
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_comet_is_an_axis_and_a_column_only_where_it_was_measured(tmp_path, demo):
     scored = [replaced(record, comet=80.0 + number, comet_signature="x") for number, record in enumerate(demo)]
     measurement.write(tmp_path / "measurements.json", scored)
@@ -136,7 +136,7 @@ def test_places_spread_as_the_runs_do_and_zero_has_none_on_a_logarithmic_axis(de
     assert front_page.place(AXES["usd"], zero) is None and front_page.place(AXES["bleu"], zero) == [0.0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_latency_is_that_of_single_sentences(tmp_path, demo):
     untimed = [replaced(record, sentence_seconds=None) for record in demo]
     timed = [replaced(demo[0], sentence_seconds=0.04), *untimed[1:]]
@@ -184,7 +184,7 @@ def test_the_kind_of_a_decoder_is_that_of_its_shape():
     assert decoder_kind("TransformerBase") == "TransformerBase"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_colours_and_shapes_tell_the_same_apart():
     pairs = [front_page.vega(style) for style in figure.PALETTE]
     assert [len(set(each)) for each in zip(*pairs, strict=True)] == [len(pairs)] * 2
@@ -195,7 +195,7 @@ def test_colours_and_shapes_tell_the_same_apart():
         assert len({shape for _, shape in styles[key].values()}) == len(styles[key])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_systems_look_as_in_the_pictures_of_their_study():
     records = measurement.read(STUDIES[1] / "measurements.json")
     drawn = front.Plot(comparison.drawn(records), attrgetter("source_words_per_second"), "").styles
@@ -236,7 +236,7 @@ def test_what_cannot_be_drawn_is_an_error(tmp_path, demo):
         front_page.read([tmp_path / "measurements.json"], [])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_command_line(tmp_path):
     output = tmp_path / "front.html"
     done = run("report.front_page", "--measurements", FIXTURE, "--output", output)
@@ -307,14 +307,14 @@ def records():
     return list(enumerate(found))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_opens_from_the_disk(shown, records):
     assert shown.failures() == [] and [url.partition(":")[0] for url in shown.requests()] == ["file"]
     assert shown.run("document.querySelectorAll('#panels svg').length") == 2
     assert drawn(shown) == len(records) == len(table(shown))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_front_is_that_of_formats(shown):
     generator = random.Random(1)
     cases = [
@@ -327,7 +327,7 @@ def test_the_front_is_that_of_formats(shown):
 @pytest.mark.parametrize(
     ("across", "up"), [("speed", "bleu"), ("size", "bleu"), ("core_seconds", "chrf"), ("memory", "chrf")]
 )
-@pytest.mark.slow
+@pytest.mark.long
 def test_table_and_picture_show_the_front_of_the_records(shown, records, across, up):
     choose(shown, across=across, up=up)
     front = {number: rank for number, rank in table(shown) if rank}
@@ -337,7 +337,7 @@ def test_table_and_picture_show_the_front_of_the_records(shown, records, across,
     assert f"{len(front)} on the front" in shown.run("document.getElementById('count').textContent")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_filter_changes_picture_table_and_front(shown, records):
     before = table(shown)
     switch(shown, "role", "teacher")
@@ -366,14 +366,14 @@ def test_a_filter_changes_picture_table_and_front(shown, records):
     assert table(shown) == before
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_is_left_when_a_filter_lets_nothing_through(shown):
     for value in ("control", "student", "teacher"):
         switch(shown, "role", value)
     assert table(shown) == [] and drawn(shown) == 0 and shown.failures() == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_studies_of_two_machines_share_a_picture_only_with_a_warning(shown, records):
     assert shown.run("document.querySelector('.warning')") is None
     choose(shown, panels="one")
@@ -383,7 +383,7 @@ def test_studies_of_two_machines_share_a_picture_only_with_a_warning(shown, reco
     assert shown.run("document.querySelector('.warning')") is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_click_on_a_point_fixes_it(shown, records):
     switch(shown, "study", "architectures")
     best = max(
@@ -407,7 +407,7 @@ def test_a_click_on_a_point_fixes_it(shown, records):
     assert shown.run("document.querySelector('#record h2').textContent") == captions.title(best)  # stays
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_keyboard_sorts_the_table_and_fixes_a_row(shown, records):
     column = shown.run("headers.findIndex(header => header.textContent === 'BLEU')")
     for order, reverse in (("ascending", False), ("descending", True)):
@@ -423,7 +423,7 @@ def test_the_keyboard_sorts_the_table_and_fixes_a_row(shown, records):
     assert shown.run("document.querySelector('#record h2').textContent") == captions.title(records[best][1])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ranks_stay_sorted_when_a_filter_changes_the_front(shown):
     shown.run("headers[0].firstChild.click()")
     switch(shown, "type", "int8")
@@ -432,7 +432,7 @@ def test_ranks_stay_sorted_when_a_filter_changes_the_front(shown):
     assert known == sorted(known) and len(known) > 1 and ranks[: len(known)] == known
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_scores_of_two_test_sets_have_no_scale_in_common(browser, tmp_path):
     """Of one test set they have."""
     own = measurement.read(FIXTURE)
@@ -447,7 +447,7 @@ def test_scores_of_two_test_sets_have_no_scale_in_common(browser, tmp_path):
     assert len(scales) == 4 and len({*test_sets}) == len(pairs) == len({scale for _, scale in pairs}) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_screen_readers_hear_the_front(shown, records):
     label = shown.run("document.querySelector('[role=img]').getAttribute('aria-label')")
     front = comparison.on_front([record for _, record in records if record.study == "demo"])
@@ -457,7 +457,7 @@ def test_screen_readers_hear_the_front(shown, records):
     assert shown.run(f"{unnamed}.length") == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_error_bars_can_be_hidden(shown, records):
     bars = "document.querySelectorAll('#panels .mark-rule.role-mark line').length"
     assert shown.run(bars) == len(records)
@@ -465,7 +465,7 @@ def test_error_bars_can_be_hidden(shown, records):
     assert shown.run(bars) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_phone_has_one_panel_below_the_other_and_nothing_too_wide(browser, tmp_path, both):
     phone = opened(browser, tmp_path / "front.html", both, width=360, height=740)
     assert phone.run("document.documentElement.scrollWidth") <= 360
@@ -482,7 +482,7 @@ def opened_with(browser, folder, *records):
     return opened(browser, folder / "front.html", made([folder], samples=False))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_disturbed_measurements_are_hidden_at_first(browser, tmp_path, demo):
     page = opened_with(browser, tmp_path, replace(demo[0], noisy=True), *demo[1:])
     assert 0 not in dict(table(page)) and drawn(page) == len(demo) - 1
@@ -490,14 +490,14 @@ def test_disturbed_measurements_are_hidden_at_first(browser, tmp_path, demo):
     assert 0 in dict(table(page)) and drawn(page) == len(demo)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_measurements_without_a_score_are_in_the_table_only(browser, tmp_path, demo):
     page = opened_with(browser, tmp_path, replaced(demo[0], bleu=None, chrf=None), *demo[1:])
     assert dict(table(page))[0] is None and drawn(page) == len(demo) - 1
     assert "1 without a value on both axes" in page.run("document.getElementById('count').textContent")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_text_of_a_study_is_run(browser, tmp_path, demo):
     nasty = [replaced(record, study=NASTY, system=NASTY, shape=NASTY, cpu=NASTY) for record in demo[:3]]
     measurement.write(tmp_path / "measurements.json", nasty)
@@ -511,13 +511,13 @@ def test_no_text_of_a_study_is_run(browser, tmp_path, demo):
     assert page.run("document.querySelectorAll('img').length") == 0 and page.failures() == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_licences_can_be_read(shown):
     shown.run("document.getElementById('licences').open = true")
     shown.wait("document.querySelector('#licences pre').textContent.includes('Interactive Data Lab')")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_picture_is_saved_as_svg(shown):
     script = """new Promise(done => {
       const made = URL.createObjectURL;

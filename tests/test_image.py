@@ -92,7 +92,7 @@ def recipe(folder: Path, head: str = "FROM scratch") -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @BUILDAH
 def test_a_base_is_an_archive_of_the_makefile_or_an_image_that_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(image, "BASE", tmp_path / "python.tar")
@@ -152,7 +152,7 @@ def expected() -> bytes:
     return "".join(f"{line}\n" for line in Translator(native.folders() / "int8").translate(text)).encode()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("hardware", ["CPU-ST", "CPU-MT"])
 @pytest.mark.parametrize("task", ["throughput", "latency"])
 def test_the_program_writes_what_decode_translate_writes(submitted, hardware, task):
@@ -163,7 +163,7 @@ def test_the_program_writes_what_decode_translate_writes(submitted, hardware, ta
     assert done.stderr.decode() == counts + looped
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_program_leaves_out_pieces_that_are_no_text(submitted, tmp_path):
     folder = shutil.copytree(native.folders() / "int8", tmp_path / "model")
     vocabulary = read_json(folder / "vocabulary.json")
@@ -177,7 +177,7 @@ def test_the_program_leaves_out_pieces_that_are_no_text(submitted, tmp_path):
     assert [*Translator(native.folders() / "int8").translate(lines)] != done.stdout.decode().splitlines()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("missing", "symbols"), [(None, True), ("append", True), ("append", False), ("keep", True), ("keep", False)]
 )
@@ -196,7 +196,7 @@ def test_the_program_protects_what_decode_translate_protects(submitted, missing,
         assert done.stderr.splitlines()[-1].startswith(b"protected: url 2")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["marian", "m2m_100"])
 def test_the_program_takes_marks_of_languages(submitted, tmp_path, kind):
     """With a SentencePiece model for each side, whose vocabulary has the marks, and with languages as prefixes."""
@@ -217,7 +217,7 @@ def test_the_program_takes_marks_of_languages(submitted, tmp_path, kind):
     assert refused.returncode == 1 and b"begins with >>xx<<, a language that the model does not have" in refused.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_program_refuses_what_it_cannot_do(submitted, tmp_path):
     wrong = translated([submitted / "run.sh", "GPU", "latency"], b"a\n")
     assert wrong.returncode == 2 and wrong.stderr.startswith(b"usage: run.sh CPU-ST|CPU-MT throughput|latency")
@@ -239,7 +239,7 @@ def test_the_program_refuses_what_it_cannot_do(submitted, tmp_path):
     assert other.returncode == 1 and b"model.json: this model is for the engine 'marian'" in other.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_reader_that_goes_away_ends_the_program(submitted):
     call = [submitted / "run.sh", "CPU-MT", "throughput"]
     run = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -248,7 +248,7 @@ def test_a_reader_that_goes_away_ends_the_program(submitted):
     assert run.returncode == 128 + signal.SIGPIPE
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @BUILDAH
 def test_an_image_is_built_and_translates_without_a_network(submitted, tmp_path):
     """In a container without the host's network; shell, program and model come from the image."""

@@ -58,6 +58,7 @@ PLANNED = {  # another value of each key that the schema suggests none for
     "vocabulary_map.grid.counted": ["links"], "vocabulary_map.max_ngram": 2, "vocabulary_map.coverage": 90,
     "vocabulary_map.system": "trained",
     "decoding.compute_types": ["float32", "int8"], "decoding.engines": [], "decoding.beam_sizes": [1, 2],
+    "decoding.in_every_engine": ["small"],
     "decoding.cores": [1], "decoding.cpu": "EPYC",
     "robustness.systems": ["small"], "robustness.types": ["float32"], "robustness.beam_sizes": [4],
     "speed.systems": ["small"], "speed.untrained": ["wngt2020-base"], "search.system": "trained",
@@ -137,7 +138,7 @@ def another(key, part, value):
     return value / 2 if isinstance(value, float) else (value or 0) + 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_key_changes_the_plan(tmp_path):
     keys = dict(planned(schema()))
     assert len(keys) > 50 and set(PLANNED) <= set(keys)
@@ -266,7 +267,7 @@ def test_every_mapping_is_closed():
             assert "additionalProperties" in entry, path
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_languages_are_those_of_langid():
     identifier = langid.LanguageIdentifier.from_modelstring(langid.model)
     assert schema()["$defs"]["language"]["enum"] == sorted(identifier.nb_classes)

@@ -128,7 +128,7 @@ def check(root, package, folder):
     fuzz(root, folder, range(600))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", SANITIZED)
 def test_the_engine_passes_sanitizers(sanitized, tmp_path, name):
     called(check, folders(), sanitized["PYTHONPATH"], tmp_path, NMT_ISA=name, **sanitized)
@@ -153,7 +153,7 @@ def everything(package, root):
     return {**computed(root), "products": products}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_emulated_sets_compute_the_same_bytes(emulated):
     sets = ("avx2", *EMULATED)
     found = [called(everything, emulated["PYTHONPATH"], folders(), NMT_ISA=name, **emulated) for name in sets]

@@ -100,7 +100,7 @@ def worker(folder, kind="float32"):
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-@pytest.mark.slow
+@pytest.mark.long
 def test_translations_are_those_of_opennmt_tf(made, beam):
     """One in a hundred sentences may differ: rounding decides between equally good pieces."""
     model, folder = made
@@ -218,7 +218,7 @@ def test_polynomials_translate_like_the_c_library(folder):
 
 
 @pytest.mark.parametrize("values", [CONNECTED, SHAPES["lstm, both directions"]])
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_table_of_products_has_an_end(values, tmp_path):
     """Of 8,100 pieces the first 8,000 are kept."""
     model, pieces = built(values, words=8100, **weights(values))
@@ -232,7 +232,7 @@ def test_the_table_of_products_has_an_end(values, tmp_path):
     assert [sentence[0][0] for sentence in found] == expected
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_attention_over_the_source_is_that_of_opennmt_tf(made):
     """OpenNMT-tf returns a Transformer's last layer, first head."""
     model, folder = made
@@ -245,7 +245,7 @@ def test_attention_over_the_source_is_that_of_opennmt_tf(made):
 
 
 @pytest.mark.skipif(len(engine.available_sets()) < 3, reason="this CPU has no two sets with fused multiply-add")
-@pytest.mark.slow
+@pytest.mark.long
 def test_instruction_sets_translate_the_same(folder):
     """With scores to the last bit."""
     _, *fused = engine.available_sets()

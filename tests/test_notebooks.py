@@ -17,7 +17,7 @@ from nbclient.exceptions import CellExecutionError
 from common.files import read_json, write_json
 from findings import cost
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 REFERENCE = Path(__file__).parents[1] / "results/reference"

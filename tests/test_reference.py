@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from common.files import read_json, write_json
+from report.keep import rounded
 
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "results/reference/mixed-gpu"
@@ -61,6 +62,12 @@ def test_json_and_the_newest_log_of_this_study_are_kept(finished):
     assert (kept / "measurements.json").read_text() == (KEPT / "measurements.json").read_text()
     assert "samples" not in json.loads((kept / "corpora/clean/lo-help.json").read_text())  # text of others
     assert "the text itself" not in "".join(path.read_text() for path in kept.rglob("*.json"))
+
+
+def test_numbers_are_kept_with_seven_digits():
+    document = {"seconds": [1.2345678912, 98765432.1, 0.1], "lines": 123456789, "name": "1.23456789012", "none": None}
+    kept = {"seconds": [1.234568, 98765430.0, 0.1], "lines": 123456789, "name": "1.23456789012", "none": None}
+    assert rounded(document) == kept and rounded(kept) == kept
 
 
 def test_a_study_of_which_only_a_part_was_made_is_kept(finished):

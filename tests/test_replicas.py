@@ -21,7 +21,7 @@ from training_settings import entry
 
 from common.files import read_json
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 TWO = STUDY | entry(steps=6, gpus=2) | {"checkpoint_steps": 3, "validation_steps": 6, "averages": [1, 9]}
 TWO |= {"moving_average": 0.5}  # whose variables are copied, too

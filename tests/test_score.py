@@ -139,6 +139,14 @@ def test_the_control_is_of_the_same_student_and_seed(study):
     assert found["tiny"] == "tiny-original" and found["tiny-seed2"] == "tiny-original-seed2"
 
 
+def test_a_student_without_a_control_of_its_own_has_one_of_its_shape(study):
+    _, (*teachers, student, control), run = study
+    direct = control | {"system": "direct-original", "student": "direct"}
+    other = direct | {"system": "wide-original", "student": "wide", "shape": "1:1 d32 ff64 h2"}
+    found = {record["system"]: record["control"] for record in run(rows=[*teachers, student, other, direct])}
+    assert found["tiny"] == "direct-original"
+
+
 @pytest.mark.slow
 def test_only_equal_settings_are_compared_with_the_control(study):
     _, (*teachers, student, control), run = study

@@ -27,7 +27,7 @@ from papers.wnmt2018.documents import OPERATORS
 from report import __main__ as report
 from report.registry import SUBJECTS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 def run(module, *arguments):

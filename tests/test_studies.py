@@ -18,7 +18,7 @@ from distill import n_best_lists
 from formats import records
 from study import config
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 
 import pytest
+from configurations import with_random_weights
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +26,7 @@ CONFIGS = sorted(ROOT.glob("configs/*.yaml"))
 
 def loaded(path):
     """A study whose teachers compute in int8 in CTranslate2, whatever is best on this machine."""
-    study = config.load(ROOT / path)
+    study = with_random_weights(config.load(ROOT / path))
     study["distillation"] |= {"engine": "ctranslate2", "compute_type": "int8"}
     return study
 
@@ -298,6 +299,17 @@ def test_teachers_translate_in_the_engine_that_distils(exported):
     assert study.teachers.model("teacher") == "results/offline/systems/teacher/native/native-int16"
     assert study.models.converted_types == ["float32", "int8"]  # CTranslate2's; its float32 is converted again
     assert study.models.native_types == (["float32", "int16", "int8"] if exported else ["int16"])
+
+
+def test_only_systems_that_are_compared_are_timed_in_every_engine():
+    models = plan(decoding={"in_every_engine": ["deep"]}).models
+    assert models.timed("deep") == models.formats("deep") and BASELINE in models.timed("deep")
+    assert models.timed("tiny") == [f"native-{type}" for type in models.types]
+    assert models.shown("tiny").split("/")[-1].startswith("tiny.native-float32.beam4.")
+    everywhere = plan(decoding={"in_every_engine": None}).models
+    assert everywhere.timed("tiny") == everywhere.formats("tiny")
+    other = plan(decoding={"in_every_engine": ["deep"], "engines": []}).models  # nothing else could decode it
+    assert other.timed("tiny") == other.formats("tiny")
 
 
 def test_a_teacher_with_its_own_pieces_needs_none_of_the_study():

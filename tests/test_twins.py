@@ -29,6 +29,7 @@ INTERPOLATED = BEST | {"targets": "interpolated"}
 MBR, ALL = BEST | {"targets": "mbr"}, BEST | {"targets": "all"}
 MORE = {"shares": {"pairs": 0.7, "text": 0.3}, "sentences": {"pairs": 90, "text": 1200}}
 OTHER = {"shares": {"news": 1.0}, "sentences": {"news": 91}}
+STARTED = {"started": True}
 CHANGED = {"augmentation": {"url": 0.1}}
 TOGETHER = {"teachers": ["big", "small"], "ensemble": "token_by_token"}
 FEWER = {"drop_worst": 5, "sentences": {"pairs": 89}}
@@ -50,6 +51,8 @@ def learned(values):
         (ALL, INTERPOLATED, "n-best against interpolated targets"),
         (ALL | MORE, BEST, "n-best against best targets and other sentences"),
         (BEST, BEST | {"teachers": ["one", "two"]}, "translations by big against one, two"),
+        (BEST | STARTED, ORIGINAL, "distillation and weights of another model to begin with"),
+        (BEST, BEST | STARTED, "random weights to begin with"),
         (BEST, BEST, "chance"),
         (BEST | MORE, ORIGINAL, "distillation and 1,200 more sentences"),
         (BEST | MORE, BEST, "1,200 more sentences"),

@@ -88,4 +88,5 @@ class Learned(Struct, omit_defaults=True):
     drop_worst: int | float  # per cent
     sentences: dict[str, int]  # distinct ones that the training saw of each corpus
     ensemble: str = "rescoring"  # how several teachers made the translations
+    started: bool = False  # from the weights of another model
     augmentation: dict[str, float] = {}  # share of the pairs that each rule changed on both sides

@@ -40,10 +40,14 @@ def compare(record: Measurement, other: Measurement | None, resamples: Resamples
 
 
 def control(record: Measurement, measured: list[Measurement], learned: dict[str, Learned]) -> Measurement | None:
-    """The same student and seed trained on original data and decoded in the same way, preferably the twin."""
+    """The same student and seed trained on original data and decoded in the same way, preferably the twin.
+
+    Where it was not, a control of the same shape and seed.
+    """
     if record.system.role != "student":
         return None
-    controls = matching(measured, role="control", **{n: record.value(n) for n in ("student", "seed", *SETTINGS)})
+    same = ({n: record.value(n) for n in (what, "seed", *SETTINGS)} for what in ("student", "shape"))
+    controls = next(filter(None, (matching(measured, role="control", **values) for values in same)), [])
     recorded = (other for other in controls if {other.system.name, record.system.name} <= learned.keys())
     twins = (other for other in recorded if same_sentences(learned[record.system.name], learned[other.system.name]))
     return next(twins, controls[0] if controls else None)

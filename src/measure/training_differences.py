@@ -64,8 +64,12 @@ def read(paths: list[Path]) -> dict[str, Learned]:
 
 
 def same_sentences(first: Learned, other: Learned) -> bool:
-    """Whether both learned from the same sentences, but for a few; numbers are not compared for n-best targets."""
-    return first.augmentation == other.augmentation and _same_drawn(first, other)
+    """Whether both learned from the same sentences, but for a few, and began alike.
+
+    Numbers are not compared for n-best targets.
+    """
+    alike = (first.augmentation, first.started) == (other.augmentation, other.started)
+    return alike and _same_drawn(first, other)
 
 
 def _same_drawn(first: Learned, other: Learned) -> bool:
@@ -78,7 +82,7 @@ def _same_drawn(first: Learned, other: Learned) -> bool:
 def difference(first: Learned, other: Learned) -> str:
     """How the first training differs from the other: ``distillation and 21,120 more sentences``."""
     drawn = [] if _same_drawn(first, other) else corpora(first, other)
-    parts = [part for part in (targets(first, other), augmentation(first, other), *drawn) if part]
+    parts = [part for part in (targets(first, other), start(first, other), augmentation(first, other), *drawn) if part]
     *front, last = parts or ["chance"]
     return f"{', '.join(front)} and {last}" if front else last
 
@@ -110,6 +114,13 @@ def augmentation(first: Learned, other: Learned) -> str:
     if not first.augmentation:
         return "no augmentation"
     return "other augmentation" if other.augmentation else "augmentation"
+
+
+def start(first: Learned, other: Learned) -> str:
+    """The difference in the weights that two trainings began with, empty if there is no difference."""
+    if first.started == other.started:
+        return ""
+    return "weights of another model to begin with" if first.started else "random weights to begin with"
 
 
 def corpora(first: Learned, other: Learned) -> list[str]:

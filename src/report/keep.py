@@ -1,8 +1,8 @@
 """Keep a finished study in git: its JSON, from which ``report.pages`` makes all that people look at, and its log.
 
-JSON is written with a record on a line, without what is in no page: of the counts of a corpus the samples of its text.
-Translations are not kept, but for the sentences that the front shows, and the shares of those
-that stay the same.
+JSON is written with a record on a line and seven digits of each number, which is more than clocks tell, without what is
+in no page: of the counts of a corpus the samples of its text. Translations are not kept, but for the sentences that the
+front shows, and the shares of those that stay the same.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from report.study_page import Page
 
 KEPT = ("alignment/coverage/*.json", "search/*.json", "report/*.json", MEASUREMENTS)  # page.json names the others
 LEARNING, COUNTS = "systems/{}/learning.json", "corpora/clean/{}.json"
+DIGITS = 7
 WIDTH = 5000  # characters of a line of JSON; a measurement has fewer
 # Of a log: what a job reads and writes, as its log names it; and what Snakemake begins with about user and machine.
 LEFT_OUT = re.compile(r"^    (?!log:).*\n|^  (?!Date|Snakemake)[A-Z][\w() ]*: .*\n", re.MULTILINE)
@@ -34,6 +35,15 @@ def compact(value: Any) -> str:
     if isinstance(value, list):
         return "[\n" + ",\n".join(map(compact, value)) + "\n]"
     return "{\n" + ",\n".join(f"{compact(str(key))}:{compact(one)}" for key, one in value.items()) + "\n}"
+
+
+def rounded(value: Any) -> Any:
+    """A document whose floating-point numbers have DIGITS significant digits."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [*map(rounded, value)]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def found(study: Path) -> Iterator[tuple[str, Any]]:
@@ -87,7 +97,7 @@ def keep(study: Path, log: Path, output: Path) -> None:
     for path in sorted(study.glob("report/identities.*.json")):
         kept[table_parts.shares(path).name] = table_parts.same_translations(path)
     for name, value in kept.items():
-        write_text(output / name, compact(value) + "\n")
+        write_text(output / name, compact(rounded(value)) + "\n")
     text = log.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")
     write_text(output / "run.log", LEFT_OUT.sub("", text))
 

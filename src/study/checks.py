@@ -205,6 +205,8 @@ def timing_problems(config: Configuration) -> Iterator[str]:
         yield from _type_problems(f"robustness.types.{number}", name, CTranslate2)
         if name not in {*config.decoding.compute_types, "float32", "int8"}:
             yield f"robustness.types.{number}: {name} is none of decoding.compute_types; add it there"
+    for number, name in enumerate(config.decoding.in_every_engine or ()):
+        yield from _system_problems(config, f"decoding.in_every_engine.{number}", name, "no engine is left out")
     if len(config.decoding.cores) < config.decoding.workers:
         yield "decoding.workers: a worker needs a core of its own; name more of decoding.cores"
     if mapped := config.vocabulary_map.system:

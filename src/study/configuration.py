@@ -164,6 +164,7 @@ class VocabularyMap(Section):
 class Decoding(Section):
     compute_types: list[str]
     engines: list[str]
+    in_every_engine: list[str] | None
     beam_sizes: list[int]
     batch_tokens: int
     runs: int

@@ -23,6 +23,7 @@ SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in 
 NEWER: Document = {"metrics": None, "robustness": None}
 NEWER_OF_CORPORA: Document = {"invalid_share": 0.05, "encoding": None}
 NEWER_OF_MIXTURES: Document = {"ensemble": "rescoring"}
+NEWER_OF_DECODING: Document = {"in_every_engine": None}
 NEWER_OF_STUDENTS: Document = {"start_layers": None}
 NEWER_OF_TRAININGS: Document = {"sampling": None, "quantization": None}
 
@@ -145,6 +146,7 @@ def config_hash(config: Document) -> str:
     again.
     """
     counted = _without(config, NEWER) | {
+        "decoding": _without(config["decoding"], NEWER_OF_DECODING),
         "corpora": {name: _without(corpus, NEWER_OF_CORPORA) for name, corpus in config["corpora"].items()},
         "mixtures": {name: _without(mixture, NEWER_OF_MIXTURES) for name, mixture in config["mixtures"].items()},
         "students": {name: _without(student, NEWER_OF_STUDENTS) for name, student in config["students"].items()},

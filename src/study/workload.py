@@ -8,8 +8,9 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import chain
 
+from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from findings.comparison import compared
+from findings.comparison import BASELINE, compared
 from formats.shape import shape
 from study.configuration import Configuration
 from study.plan import Study
@@ -214,9 +215,14 @@ class Work:
         starts = 2 * len(decoding.beam_sizes) * types * again
         if repeated and "int8" in decoding.compute_types:
             seconds, starts = seconds + GREEDY * piece * first, starts + 1
-        seconds *= 1 + NATIVE * len(decoding.engines)
-        seconds += starts * (1 + len(decoding.engines)) * RUN_STARTS * self.rates.python
-        return seconds + BASELINE_STARTS * self.rates.tensorflow * first / TEST_SENTENCES
+        timed = self.study.models.timed(system.name)
+        native, ctranslate2 = (
+            any(engine.folder(type) in timed for type in decoding.compute_types) for engine in (Native, CTranslate2)
+        )
+        seconds *= ctranslate2 + NATIVE * native
+        seconds += starts * (ctranslate2 + native) * RUN_STARTS * self.rates.python
+        baseline = BASELINE in timed
+        return seconds + baseline * BASELINE_STARTS * self.rates.tensorflow * first / TEST_SENTENCES
 
     def disk(self) -> dict[str, float]:
         """Bytes that each stage leaves. Gathering deletes the parts that cleaning makes."""

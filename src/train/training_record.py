@@ -130,6 +130,7 @@ def main() -> None:
     learning = typed(read_json(args.learning), Learning, f"{args.learning}: not made by train.train")
     counts = sentences(read_epochs(args.epochs), learning.seen.passes)
     learned = {"system": learning.system, **args.mixture, "sentences": counts}
+    learned["started"] = learning.start_from is not None
     write_json(args.output, typed(learned, Learned, "--mixture: not of study.systems.composition"))
 
 

@@ -7,7 +7,7 @@ rule benchmark:
         models=[
             study.paths.model(system, format)
             for system in study.systems.measured
-            for format in study.models.formats(system)
+            for format in study.models.timed(system)
         ],
         test_sets=expand(study.paths.clean("{corpus}"), corpus=[*study.corpora.test, study.corpora.dev]),
     output:

@@ -16,6 +16,7 @@ rule sample:
         f"{study.folder}/logs/sample_{{mixture}}_{{epoch}}.log",
     benchmark:
         f"{study.folder}/benchmarks/sample_{{mixture}}_{{epoch}}.tsv"
+    priority: 10  # as the training that waits for it: the map can be made meanwhile
     resources:
         **growing(mem_mb=1000, runtime=requests.minutes("sample")),
     params:
@@ -40,6 +41,7 @@ rule encode:
         f"{study.folder}/logs/encode_{{mixture}}_{{epoch}}.log",
     benchmark:
         f"{study.folder}/benchmarks/encode_{{mixture}}_{{epoch}}.tsv"
+    priority: 10  # as the training that waits for it: the map can be made meanwhile
     threads: 2
     resources:
         **growing(mem_mb=500, runtime=requests.minutes("encode")),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from common.document import Document
 from common.errors import UserError
 from formats.shape import Values
 from study.configuration import Configuration
@@ -30,7 +31,8 @@ PIECES = ((3_000_000, 32000), (600_000, 16000), (150_000, 8000), (20_000, 4000),
 class Size:
     """Shapes that go together, with the fewest steps and pairs for them.
 
-    like: the source of shapes and learning rates. pieces: the largest vocabulary.
+    like: the source of shapes and learning rates. pieces: the largest vocabulary. start_layers: of the teacher, by
+    student; empty where students begin with random weights. direct_rate: of the control, where there are any.
     """
 
     like: str
@@ -44,6 +46,8 @@ class Size:
     tiny: Values
     student_steps: int
     student_rate: float
+    start_layers: dict[str, Document] = field(default_factory=dict)
+    direct_rate: float | None = None
 
 
 @cache
@@ -65,15 +69,17 @@ def _as_in(name: str, pairs: int, pieces: int) -> Size:
     """Shapes, rates, steps and batches of a configuration; if it has no student ``tiny``, that of the demo."""
     study, like = read(CONFIGS / f"{name}.yaml"), f"configs/{name}.yaml"
     teacher, training = study["teachers"]["teacher"], study["student_training"]
-    deep, tiny = (study["students"].get(student, {}).get("shape") for student in ("deep", "tiny"))
+    students = {name: study["students"].get(name, {}) for name in ("deep", "tiny")}
+    deep, tiny = (entry.get("shape") for entry in students.values())
+    layers = {name: entry["start_layers"] for name, entry in students.items() if "start_layers" in entry}
     if tiny is None:
-        like += " (tiny: configs/demo.yaml)"
-        tiny = read(CONFIGS / "demo.yaml")["students"]["tiny"]["shape"]
-        tiny |= {"share_embeddings": deep.get("share_embeddings", False)}
+        like += "; tiny is untried"
+        tiny = _shape(2, 1, 96, 4) | {"share_embeddings": deep.get("share_embeddings", False)}
     of_teacher = teacher["training"]
     return Size(
         like, pairs, pieces, of_teacher["batch_tokens"], teacher["shape"], of_teacher["steps"],
         of_teacher["learning_rate"], deep, tiny, training["steps"], training["learning_rate"],
+        layers, study["students"].get("direct", {}).get("training", {}).get("learning_rate"),
     )  # fmt: skip
 
 

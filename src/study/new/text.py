@@ -13,7 +13,7 @@ from corpora.language_codes import scripts
 from study.estimate import of_cores
 from study.new.files import shown
 from study.new.look import HeldOut, Look, identifies
-from study.new.sizes import PASSES, Plan, rounded
+from study.new.sizes import PASSES, Plan, Size, rounded
 from study.resources import TOKENS
 
 CHARACTERS = {"Hani", "Hang", "Hira"}  # scripts with thousands of characters
@@ -21,6 +21,7 @@ MOST_HELD_OUT = 3000  # lines of a dev or test set: every system translates them
 NEAR_REPEATS = 0.05  # share of a corpus from which on they are dropped: tables and templates
 PER_WEIGHT = 100_000  # lines that a weight of 1 stands for
 MOST_THREADS = 8
+WARMUP, SHORT_WARMUP = 1 / 5, 1 / 16  # shares of the steps; short for weights that are not random
 FEW_PASSES, MANY_PASSES = 3, 10  # of a training through its text: the dropout depends on them
 
 
@@ -88,7 +89,7 @@ def _corpus(draft: Draft, look: Look, plan: Plan, weighted: bool) -> str:
     training = corpus.role in ("train", "monolingual")
     lines = [f"  {corpus.name}: # {_described(look, draft.pair)}", f"    role: {corpus.role}"]
     if training and weighted:
-        lines.append(f"    weight: {max((sample or look.lines) / PER_WEIGHT, 0.01):.2f}")
+        lines.append(f"    weight: {_weight(sample or look.lines):.2f}")
     lines += [f"    {key}: {_yaml(value)}" for key, value in corpus.source.items()]
     lines.append(f"    lines: {look.lines}")
     if sample:
@@ -103,6 +104,10 @@ def _corpus(draft: Draft, look: Look, plan: Plan, weighted: bool) -> str:
         why = "; ".join(reason for _, reason in own.values())
         lines.append(f"    cleaning: {_yaml({key: value for key, (value, _) in own.items()})} # {why}")
     return "\n".join(lines)
+
+
+def _weight(lines: int) -> float:
+    return round(max(lines / PER_WEIGHT, 0.01), 2)
 
 
 def _described(look: Look, pair: list[str]) -> str:
@@ -167,11 +172,13 @@ vocabulary:
 
 def _models(draft: Draft, plan: Plan) -> str:
     size, threads = plan.size, min(max(draft.cores // 2, 1), MOST_THREADS)
+    side_by_side = f"two trainings run side by side on {draft.cores} cores" if draft.cores > 1 else "there is one core"
+    cut = bool(size.start_layers)
     monolingual = draft.of_role("monolingual").items()
-    sentences = plan.pairs + sum(plan.samples.get(name, look.lines) for name, look in monolingual)
+    translated = [] if cut else [plan.samples.get(name, look.lines) for name, look in monolingual]
+    sentences = plan.pairs + sum(translated)
     teacher, student = plan.passes(plan.teacher_steps, plan.pairs), plan.passes(plan.student_steps, sentences)
     limit = f"{PASSES} passes are enough for a text" if plan.full else f"what {draft.hours:g} hours allow"
-    side_by_side = f"two trainings run side by side on {draft.cores} cores" if draft.cores > 1 else "there is one core"
     return f"""\
 # Shapes and learning rates: {size.like}.
 teachers:
@@ -186,31 +193,69 @@ teachers:
 
 distillation:
   beam_size: 4
+  n_best: {4 if cut else 1} # translations of a sentence that are kept
   shards: {max(4, draft.cores, sentences // 50_000)} # a killed run goes on with the next one
 
 mixtures:
-  distilled: {{targets: best}} # the teacher's translations, which students learn from
+{_distilled(draft, plan)}
   original: {{targets: original}} # the pairs as they are, for a control
 
 students:
   deep: # deep encoder, shallow decoder: the decoder runs once a token, the encoder once a sentence
-    shape: {_yaml(size.deep)}
-    mixtures: [distilled, original] # twice, to compare the teacher's translations with the original targets
-  tiny:
-    shape: {_yaml(size.tiny)}
-student_training:
+    shape: {_yaml(size.deep)}{_start(size, "deep")}
+{_twin(size)}  tiny:
+    shape: {_yaml(size.tiny)}{_start(size, "tiny")}
+{_direct(size)}student_training:
   <<: *training
   steps: {plan.student_steps} # {student:.1f} passes through the translations
   learning_rate: {size.student_rate}
-{_schedule(plan.student_steps, student, "  ")}
+{_schedule(plan.student_steps, student, "  ", SHORT_WARMUP if cut else WARMUP)}
 """
 
 
-def _schedule(steps: int, passes: float, indent: str = "      ") -> str:
+def _distilled(draft: Draft, plan: Plan) -> str:
+    """The mixture of students. A teacher of few steps knows little, so real translations choose among its own."""
+    if not plan.size.start_layers:
+        return "  distilled: {targets: best} # the teacher's translations, which students learn from"
+    weights = {name: _weight(plan.samples.get(name, look.lines)) for name, look in draft.of_role("train").items()}
+    return f"""\
+  # Of the teacher's four best translations the one closest to the real one, so that they learn from both.
+  distilled: {_yaml({"targets": "interpolated", "weights": weights})}"""
+
+
+def _twin(size: Size) -> str:
+    """The key of a student that has a control of its own: one that begins with random weights."""
+    why = "twice, to compare the teacher's translations with the original targets"
+    return "" if size.start_layers else f"    mixtures: [distilled, original] # {why}\n"
+
+
+def _direct(size: Size) -> str:
+    """The control of students that begin with layers of the teacher."""
+    if not size.start_layers:
+        return ""
+    return f"""\
+  direct: # the control: as large as deep, without a teacher, from random weights and the real translations
+    shape: {_yaml(size.deep)}
+    mixtures: [original]
+    training: {{learning_rate: {size.direct_rate}}}
+"""
+
+
+def _start(size: Size, student: str) -> str:
+    """The keys of a student that begins with layers of the teacher."""
+    if student not in size.start_layers:
+        return ""
+    layers = _yaml(size.start_layers[student])
+    return f"""
+    start_from: teacher # so it learns more in few steps
+    start_layers: {layers} # its layers, from 0; only numbers of layers may differ"""
+
+
+def _schedule(steps: int, passes: float, indent: str = "      ", warmup: float = WARMUP) -> str:
     dropout = 0 if passes < FEW_PASSES else 0.1 if passes < MANY_PASSES else 0.2
     why = "few passes need none" if not dropout else "against learning by heart"
     lines = (
-        f"warmup_steps: {min(rounded(steps / 5), 4000)}",
+        f"warmup_steps: {min(rounded(steps * warmup), 4000)}",
         "decay: cosine # to 0 at the last step, which suits short trainings",
         f"dropout: {dropout} # {why}",
         f"checkpoint_steps: {rounded(steps / 18)}",
@@ -221,12 +266,14 @@ def _schedule(steps: int, passes: float, indent: str = "      ") -> str:
 
 
 def _measuring(plan: Plan) -> str:
+    everywhere = "in_every_engine: [teacher, deep] # the others in the native engine alone, which saves minutes"
+    compared = f"\n  {everywhere}" if plan.size.start_layers else ""
     return f"""\
 alignment:
   pairs: {min(plan.pairs, 1_000_000)} # that the aligner learns from
 
 decoding:
-  compute_types: [float32, int8] # int16, as in the papers, takes longer on most CPUs
+  compute_types: [float32, int8] # int16, as in the papers, takes longer on most CPUs{compared}
   beam_sizes: [1, 4]
   runs: 3
   cores: [{machine.cores()[0]}]

@@ -65,10 +65,16 @@ class Models:
         """The model folders that a system is exported to, one for each engine and type of weights."""
         return folders(self.systems.shape(system), self.types, self.engines)
 
+    def timed(self, system: str) -> list[str]:
+        """Those of its model folders that are timed."""
+        formats, everywhere = self.formats(system), self.config.decoding.in_every_engine
+        native = [name for name in map(Native.folder, self.types) if name in formats]
+        return formats if everywhere is None or system in everywhere else native or formats
+
     def quick_format(self, system: str) -> str:
         """The model folder that translates a system where nothing is timed."""
         names = [self.types[0], Native.folder(self.types[0]), BASELINE]
-        return next(name for name in names if name in self.formats(system))
+        return next(name for name in names if name in self.timed(system))
 
     def shown(self, system: str) -> str:
         """A measured system's translations for people to read: of the timed test set, with the widest beam."""
