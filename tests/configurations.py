@@ -17,12 +17,16 @@ CONFIGS = Path(__file__).parents[1] / "configs"
 def with_random_weights(study):
     """Without what ties students to their teacher: a change of either would only show that they do not fit any more.
 
-    The control is a twin of the student then.
+    The control is a twin of the student then, all learn from the best translations, and all are timed in every engine.
     """
-    del study["students"]["direct"]
+    study["students"].pop("direct", None)
     for student in study["students"].values():
         student |= {"start_from": None, "start_layers": None}
-    study["students"]["deep"]["mixtures"] = ["distilled", "original"]
+    study["distillation"]["n_best"] = 1
+    study["mixtures"]["distilled"] |= {"targets": "best", "weights": None}
+    study["decoding"]["in_every_engine"] = None
+    if study["students"]["deep"].get("mixtures") is None:
+        study["students"]["deep"]["mixtures"] = ["distilled", "original"]
     return study
 
 

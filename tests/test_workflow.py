@@ -151,7 +151,7 @@ def test_speed_is_of_all_transformers_where_none_is_named(tmp_path):
     assert planned(run)["ladder"] == planned(run)["scaling"] == 1
     (call,) = re.findall(r"papers.wngt2020.end_to_end (.*?) --test-sets", run.stdout)
     for format in ("int8", "float32"):
-        assert re.findall(rf"models/([^/]*)/{format}", call) == ["deep", "deep-original", "tiny", "teacher"]
+        assert re.findall(rf"models/([^/]*)/{format}", call) == ["deep", "tiny", "direct-original", "teacher"]
     study = extended(tmp_path, OFFLINE, "study: x\ndecoding: {compute_types: [float32]}")
     run = dry_run("-p", "speed", "--configfile", study, cwd=tmp_path)
     assert planned(run)["ladder"] == 1 and "models/deep/int8" in run.stdout  # made for these tables alone
@@ -162,6 +162,7 @@ def test_a_recurrent_student_takes_part_in_speed_search_and_maps(tmp_path):
     shape = "{cell: gru, encoder_layers: 2, decoder_layers: 1, units: 32, embedding_units: 16}"
     changes = f"""study: x
 students: {{deep: null, tiny: null, first: {{shape: {shape}}}, second: {{shape: {shape}}}}}
+decoding: {{in_every_engine: null}}
 speed: {{systems: [second], untrained: [wnmt2018-rnn-tiny]}}
 search: {{system: second}}
 vocabulary_map: {{grid: {{}}}}"""
