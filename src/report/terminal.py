@@ -117,11 +117,16 @@ def sentences(records: list[Measurement], folder: Path) -> str:
 
 
 def translated(records: list[Measurement]) -> Iterator[Measurement]:
-    """The best search of the teacher, the best student, and its control decoded in the same way; those that are."""
-    student = best_model.best(records)
-    control = student and comparison.configured(student) | {"system": student.scores.control}
-    teacher = comparison.best_search(records, records[0].scores.teacher or "")
-    yield from filter(None, [teacher, student, comparison.find(records, **control) if control else None])
+    """The best search of the teacher, the best student, and its control decoded in the same way; those that are.
+
+    A student without a control has that of another student.
+    """
+    yield from filter(None, [comparison.best_search(records, records[0].scores.teacher or "")])
+    if student := best_model.best(records):
+        yield student
+        names = [student.scores.control, *(record.scores.control for record in records)]
+        controls = (comparison.configured(student) | {"system": name} for name in names if name)
+        yield from filter(None, [next(filter(None, (comparison.find(records, **each) for each in controls)), None)])
 
 
 def worth_opening(folder: Path) -> str:
