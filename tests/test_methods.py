@@ -96,7 +96,7 @@ def test_teachers_translate_together_or_rescore():
 def test_one_run_is_no_repetition(tmp_path):
     assert "decoded once on core 0." in methods(loaded(tmp_path, decoding={"runs": 1}))
     text = methods(loaded(tmp_path))
-    assert "decoded 3 times, in turn with all other configurations, on core 0, once by teachers and" in text
+    assert "once in every way, in turn, and 2 times in all where further runs may decide the front, on core 0." in text
     assert "and to the project's own engine, called native, where" in text
     assert "native" not in methods(loaded(tmp_path, decoding={"engines": []}))
 

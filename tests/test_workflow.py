@@ -161,7 +161,7 @@ def test_a_recurrent_student_takes_part_in_speed_search_and_maps(tmp_path):
     """CTranslate2 runs none of the students: the native engine's folders stand in for its own."""
     shape = "{cell: gru, encoder_layers: 2, decoder_layers: 1, units: 32, embedding_units: 16}"
     changes = f"""study: x
-students: {{deep: null, tiny: null, first: {{shape: {shape}}}, second: {{shape: {shape}}}}}
+students: {{deep: null, tiny: null, direct: null, first: {{shape: {shape}}}, second: {{shape: {shape}}}}}
 decoding: {{in_every_engine: null}}
 speed: {{systems: [second], untrained: [wnmt2018-rnn-tiny]}}
 search: {{system: second}}
