@@ -60,7 +60,11 @@ def costliest_first() -> tuple[Size, ...]:
             _shape(6, 6, 256, 8), 15000, 0.001, _shape(6, 1, 192, 4), _shape(3, 1, 128, 4), 10000, 0.002,
         ),
         _as_in("multi30k", pairs=20_000, pieces=8000),
-        _as_in("bible", pairs=10_000, pieces=4000),
+        Size(
+            "configs/demo.yaml, but wider", 10_000, 4000, 1536,
+            _alone(3, 3, 192), 1100, 0.002, _alone(2, 1, 192), _alone(1, 1, 192), 1000, 0.002,
+            {"deep": {"encoder": [0, 1], "decoder": [0]}, "tiny": {"encoder": [0], "decoder": [0]}}, 0.0026,
+        ),
         _as_in("demo", pairs=0, pieces=4000),
     )  # fmt: skip
 
@@ -87,6 +91,11 @@ def _shape(encoder_layers: int, decoder_layers: int, units: int, heads: int) -> 
     """A Transformer with feed-forward layers of four times its units."""
     layers = {"encoder_layers": encoder_layers, "decoder_layers": decoder_layers}
     return layers | {"units": units, "ffn_units": 4 * units, "heads": heads, "share_embeddings": True}
+
+
+def _alone(encoder_layers: int, decoder_layers: int, units: int) -> Values:
+    """The same, with embeddings of its own for each side."""
+    return _shape(encoder_layers, decoder_layers, units, 4) | {"share_embeddings": False}
 
 
 @dataclass(frozen=True)
