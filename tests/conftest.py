@@ -22,7 +22,7 @@ settings.load_profile("all")
 # so that the second finds what numba compiled for the first.
 LONGEST = (
     *("test_studies", "test_native_build", "test_finished_study", "test_training", "test_replicas", "test_image"),
-    *("test_native_decoders", "test_benchmark", "test_benchmarks", "test_keys"),
+    *("test_native_decoders", "test_workflow", "test_benchmark", "test_benchmarks", "test_keys", "test_translate"),
 )
 
 
