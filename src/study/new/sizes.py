@@ -62,7 +62,7 @@ def costliest_first() -> tuple[Size, ...]:
         _as_in("multi30k", pairs=20_000, pieces=8000),
         Size(
             "between configs/multi30k.yaml and configs/demo.yaml, untried", 10_000, 4000, 1536,
-            _alone(3, 3, 192), 1100, 0.002, _alone(2, 1, 192), _alone(1, 1, 192), 1000, 0.002,
+            _alone(3, 3, 192), 2200, 0.002, _alone(2, 1, 192), _alone(1, 1, 192), 2000, 0.002,
             {"deep": {"encoder": [0, 1], "decoder": [0]}, "tiny": {"encoder": [0], "decoder": [0]}}, 0.0026,
         ),
         _as_in("demo", pairs=0, pieces=4000),
