@@ -94,7 +94,7 @@ def _shape(encoder_layers: int, decoder_layers: int, units: int, heads: int) -> 
 
 
 def _alone(encoder_layers: int, decoder_layers: int, units: int) -> Values:
-    """The same, with embeddings of its own for each side."""
+    """As _shape makes it, with embeddings of its own for each side."""
     return _shape(encoder_layers, decoder_layers, units, 4) | {"share_embeddings": False}
 
 
