@@ -13,197 +13,282 @@
 #include "search/search.h"
 
 namespace nmt {
-namespace {
 
-// A hypothesis that has not ended.
-struct LiveHypothesis {
-  States state;
-  std::vector<int32_t> tokens;
-  std::vector<float> attention;
-  float score = 0;
-};
-
-// The hypotheses of a sentence. Cleared ones are taken again, so that their vectors keep their memory.
-class Beams {
+// The search of one batch.
+class Search::BeamSearch {
  public:
-  int size() const { return (int)size_; }
-  bool empty() const { return !size_; }
-  LiveHypothesis* begin() { return slots_.data(); }
-  LiveHypothesis* end() { return slots_.data() + size_; }
-  LiveHypothesis& operator[](int number) { return slots_[(size_t)number]; }
-  LiveHypothesis& add() {
-    if (size_ == slots_.size()) slots_.emplace_back();
-    return slots_[size_++];
-  }
-  void clear() { size_ = 0; }
+  BeamSearch(Search& search, const Batch& batch, const Options& options);
+  Results run(const std::atomic<bool>& stop);
 
  private:
-  std::vector<LiveHypothesis> slots_;
-  size_t size_ = 0;
+  // A hypothesis that has not ended.
+  struct LiveHypothesis {
+    States state;
+    std::vector<int32_t> tokens;
+    std::vector<float> attention;
+    float score = 0;
+  };
+
+  // The hypotheses of a sentence. Cleared ones are taken again, so that their vectors keep their memory.
+  class Beams {
+   public:
+    int size() const { return (int)size_; }
+    bool empty() const { return !size_; }
+    LiveHypothesis* begin() { return slots_.data(); }
+    LiveHypothesis* end() { return slots_.data() + size_; }
+    LiveHypothesis& operator[](int number) { return slots_[(size_t)number]; }
+    LiveHypothesis& add() {
+      if (size_ == slots_.size()) slots_.emplace_back();
+      return slots_[size_++];
+    }
+    void clear() { size_ = 0; }
+
+   private:
+    std::vector<LiveHypothesis> slots_;
+    size_t size_ = 0;
+  };
+
+  struct Sentence {
+    Beams beams;
+    std::vector<Hypothesis> finished;
+    bool best_ended = false;  // in some step the best continuation ended
+    bool done = false;
+    Cursor cursor{};    // in this step
+    int first_row = 0;  // of the step: that of beams[0]
+  };
+
+  struct Continuation {
+    float score;
+    int beam, column;
+  };
+
+  bool gather_rows(int position);
+  void advance(Sentence& sentence);
+  void find_continuations(Sentence& sentence);
+  void rank_pieces(Sentence& sentence, int beam);
+  bool keep(const Continuation& next);
+  void choose_continuations(Sentence& sentence);
+  int repeated(Sentence& sentence, const Continuation& next) const;
+  void go_on(Sentence& sentence, const Continuation& next);
+  void finish(Sentence& sentence, const Continuation& last, bool ends, int loop);
+  void finish_all(Sentence& sentence);
+  bool enough(Sentence& sentence) const;
+  bool can_improve(Sentence& sentence, int length) const;
+  void release(Beams& beams);
+  Results best_finished();
+
+  Search& search_;
+  const Batch& batch_;
+  const Options& options_;
+  const OutputLayer& output_;
+  const Kernels& kernel_;
+  std::vector<Sentence> sentences_;
+  std::vector<Step> steps_;
+  // Of the sentence that advances: its best continuations, in order, and the hypotheses that go on.
+  std::vector<Continuation> best_;
+  Beams next_;
+  // Of the hypothesis whose pieces are ranked: scores and columns of the best ones.
+  std::vector<float> values_;
+  std::vector<int32_t> columns_;
 };
 
-struct Continuation {
-  float score;
-  int beam, column;
-};
+Search::BeamSearch::BeamSearch(Search& search, const Batch& batch, const Options& options)
+    : search_(search),
+      batch_(batch),
+      options_(options),
+      output_(search.output_),
+      kernel_(kernels()),
+      sentences_(batch.sources.size()),
+      values_(2 * (size_t)options.beam_size),
+      columns_(values_.size()) {
+  for (size_t s = 0; s < sentences_.size(); ++s) {
+    States& state = sentences_[s].beams.add().state;
+    search.enter(state, (int)s);
+    if (!options.on.shared_cache) search.copy_memory(state, nullptr);
+  }
+}
+
+Results Search::BeamSearch::run(const std::atomic<bool>& stop) {
+  for (int position = 0; gather_rows(position); ++position) {
+    if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
+    search_.step(steps_.data(), (int)steps_.size());
+    Timed timed(search_.network_->clock, Component::search);
+    for (Sentence& sentence : sentences_)
+      if (!sentence.done) advance(sentence);
+  }
+  return best_finished();
+}
+
+// Gathers the rows of a step, all live hypotheses. Returns whether there are any.
+bool Search::BeamSearch::gather_rows(int position) {
+  steps_.clear();
+  for (size_t s = 0; s < sentences_.size(); ++s) {
+    Sentence& sentence = sentences_[s];
+    if (sentence.done) continue;
+    sentence.cursor = search_.cursor(batch_, options_, (int)s, position);
+    sentence.first_row = (int)steps_.size();
+    for (LiveHypothesis& beam : sentence.beams)
+      steps_.push_back({&beam.state, beam.tokens.empty() ? search_.model_.shape.start : beam.tokens.back(), position});
+  }
+  return !steps_.empty();
+}
+
+// Extends the hypotheses of a sentence by a piece, after a step; a sentence that is done leaves the search.
+void Search::BeamSearch::advance(Sentence& sentence) {
+  find_continuations(sentence);
+  if (best_.empty()) finish_all(sentence);  // every piece is blocked: end here
+  next_.clear();
+  choose_continuations(sentence);
+  release(sentence.beams);
+  std::swap(sentence.beams, next_);
+  sentence.done = enough(sentence) || sentence.cursor.last || sentence.beams.empty();
+  if (sentence.done) release(sentence.beams);
+}
+
+// Finds the best continuations of all hypotheses of a sentence.
+void Search::BeamSearch::find_continuations(Sentence& sentence) {
+  best_.clear();
+  for (int beam = 0; beam < sentence.beams.size(); ++beam)
+    if (sentence.cursor.certain >= 0)
+      keep({sentence.beams[beam].score, beam, sentence.cursor.certain});
+    else
+      rank_pieces(sentence, beam);
+}
+
+// Keeps the best continuations of a hypothesis by the pieces that are not blocked.
+void Search::BeamSearch::rank_pieces(Sentence& sentence, int beam) {
+  const LiveHypothesis& alive = sentence.beams[beam];
+  const int columns = output_.columns(sentence.cursor.sentence);
+  float* const scores = search_.scores(sentence.first_row + beam, sentence.cursor.sentence);
+  const float all = options_.as_transformers ? kernel_.log_sum(scores, columns) : 0;
+  search_.block(alive.tokens, sentence.cursor, options_, scores);
+  const float total = alive.score - (options_.as_transformers ? all : kernel_.log_sum(scores, columns));
+  const int most = std::min((int)values_.size(), columns);
+  const int found = kernel_.top(scores, columns, most, values_.data(), columns_.data());
+  int i = 0;
+  while (i < found && keep({total + values_[i], beam, columns_[i]})) ++i;
+}
 
 // Keeps the best continuations in order; of equal ones the first to come is first. Returns whether it was kept.
-bool keep(std::vector<Continuation>& best, size_t most, const Continuation& next) {
-  if (best.size() == most) {
-    if (!(best.back().score < next.score)) return false;
-    best.pop_back();
+bool Search::BeamSearch::keep(const Continuation& next) {
+  if (best_.size() == values_.size()) {
+    if (!(best_.back().score < next.score)) return false;
+    best_.pop_back();
   }
-  auto place = best.end();
-  while (place != best.begin() && place[-1].score < next.score) --place;
-  best.insert(place, next);
+  auto place = best_.end();
+  while (place != best_.begin() && place[-1].score < next.score) --place;
+  best_.insert(place, next);
   return true;
 }
 
-struct Sentence {
-  Beams beams;
-  std::vector<Hypothesis> finished;
-  bool best_ended = false;  // in some step the best continuation ended
-  bool done = false;
-};
+// Goes on with the best continuations, or finishes those that end. Others take the places of finished ones.
+void Search::BeamSearch::choose_continuations(Sentence& sentence) {
+  const Cursor& cursor = sentence.cursor;
+  const size_t beam = (size_t)options_.beam_size;
+  size_t reserve = beam;  // next continuation that may fill a free place
+  for (size_t k = 0; k < best_.size() && k < beam; ++k) {
+    const bool ends = best_[k].column == cursor.end && !cursor.in_prefix();
+    const int loop = repeated(sentence, best_[k]);
+    if (!ends && !cursor.last && !loop) {
+      go_on(sentence, best_[k]);
+      continue;
+    }
+    finish(sentence, best_[k], ends, loop);
+    sentence.best_ended |= k == 0;
+    if (cursor.last) continue;
+    while (reserve < best_.size() && (best_[reserve].column == cursor.end || repeated(sentence, best_[reserve])))
+      ++reserve;
+    if (reserve < best_.size()) go_on(sentence, best_[reserve++]);
+  }
+}
 
-// Whether the best live hypothesis would beat the worst of the `beam` best finished ones, at a length of this many
-// pieces with the end.
-bool can_improve(Sentence& sentence, const Options& options, int length) {
+// How many pieces of a continuation to cut off, as it ends in a loop (Loops::cut).
+int Search::BeamSearch::repeated(Sentence& sentence, const Continuation& next) const {
+  const Cursor& cursor = sentence.cursor;
+  if (next.column == cursor.end) return 0;
+  const int32_t piece = output_.piece(cursor.sentence, next.column);
+  return search_.loops_.cut(cursor.sentence, sentence.beams[next.beam].tokens, piece, cursor.prefix);
+}
+
+void Search::BeamSearch::go_on(Sentence& sentence, const Continuation& next) {
+  const int s = sentence.cursor.sentence;
+  const LiveHypothesis& from = sentence.beams[next.beam];
+  LiveHypothesis& alive = next_.add();
+  search_.enter(alive.state, s);
+  search_.inherit(alive.state, from.state);
+  if (!options_.on.shared_cache) search_.copy_memory(alive.state, &from.state);
+  alive.tokens.reserve(from.tokens.size() + 16);
+  alive.tokens = from.tokens;
+  alive.tokens.push_back(output_.piece(s, next.column));
+  alive.score = next.score;
+  if (options_.attention_layer < 0) return;
+  alive.attention = from.attention;
+  search_.append_attention(alive.attention, sentence.first_row + next.beam, s);
+}
+
+// ends: `last` is the end. loop: pieces to cut off.
+void Search::BeamSearch::finish(Sentence& sentence, const Continuation& last, bool ends, int loop) {
+  const int s = sentence.cursor.sentence;
+  const LiveHypothesis& from = sentence.beams[last.beam];
+  Hypothesis done{from.tokens, last.score / normalisation(options_, sentence.cursor.position + 1), from.attention};
+  if (!ends) done.tokens.push_back(output_.piece(s, last.column));
+  if (options_.attention_layer >= 0) search_.append_attention(done.attention, sentence.first_row + last.beam, s);
+  if (loop) cut_off(done, loop, search_.network_->source_length(s));
+  sentence.finished.push_back(std::move(done));
+}
+
+// Finishes the hypotheses of a sentence as they are.
+void Search::BeamSearch::finish_all(Sentence& sentence) {
+  for (const LiveHypothesis& alive : sentence.beams) {
+    const float score = alive.score / normalisation(options_, sentence.cursor.position + 1);
+    sentence.finished.push_back({alive.tokens, score, alive.attention});
+  }
+}
+
+// The stop rule (Stop): whether a sentence needs no more finished hypotheses.
+bool Search::BeamSearch::enough(Sentence& sentence) const {
+  const int finished = (int)sentence.finished.size();
+  if (options_.stop == Stop::early && options_.length_penalty == 0)  // the best is known
+    return sentence.best_ended && finished >= options_.n_best;
+  if (finished < options_.beam_size) return false;
+  if (options_.stop < Stop::likely) return true;
+  const Cursor& cursor = sentence.cursor;
+  const bool longest = options_.stop == Stop::never && options_.length_penalty > 0;
+  return !can_improve(sentence, longest ? cursor.prefix + options_.longest : cursor.position + 1);
+}
+
+// Whether the best live hypothesis would beat the worst of the `beam` best finished ones, of which there are as many,
+// at a length of this many pieces with the end.
+bool Search::BeamSearch::can_improve(Sentence& sentence, int length) const {
   std::vector<Hypothesis>& finished = sentence.finished;
-  const size_t beam = (size_t)options.beam_size;
-  if (finished.size() < beam) return true;
   std::stable_sort(finished.begin(), finished.end(),
                    [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
   float best = kNever;
   for (const LiveHypothesis& alive : sentence.beams) best = std::max(best, alive.score);
-  return best / normalisation(options, length) > finished[beam - 1].score;
+  return best / normalisation(options_, length) > finished[(size_t)options_.beam_size - 1].score;
 }
 
-}  // namespace
+void Search::BeamSearch::release(Beams& beams) {
+  for (LiveHypothesis& alive : beams) search_.release(alive.state);
+}
 
-Results Search::beams(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
-  const Kernels& kernel = kernels();
-  const int count = (int)batch.sources.size(), most = 2 * options.beam_size;
-  std::vector<Sentence> sentences((size_t)count);
-  for (int s = 0; s < count; ++s) {
-    enter(sentences[s].beams.add().state, s);
-    if (!options.on.shared_cache) copy_memory(sentences[s].beams[0].state, nullptr);
-  }
-  std::vector<Step> steps;
-  std::vector<Continuation> best;
-  std::vector<float> values((size_t)most);
-  std::vector<int32_t> places((size_t)most);
-  Beams next;
-  for (int position = 0;; ++position) {
-    steps.clear();
-    for (Sentence& sentence : sentences)
-      if (!sentence.done)
-        for (LiveHypothesis& beam : sentence.beams)
-          steps.push_back({&beam.state, beam.tokens.empty() ? model_.shape.start : beam.tokens.back(), position});
-    if (steps.empty()) break;
-    if (stop.load(std::memory_order_relaxed)) throw Error("decoding was stopped");
-    step(steps.data(), (int)steps.size());
-    Timed timed(network_->clock, Component::search);
-    int row = 0;
-    for (int s = 0; s < count; ++s) {
-      Sentence& sentence = sentences[s];
-      if (sentence.done) continue;
-      const int prefix = batch.prefixes.empty() ? 0 : (int)batch.prefixes[s].size();
-      const int columns = output_.columns(s), end = output_.column(s, model_.shape.end);
-      const bool last = position + 1 == prefix + options.longest;
-      best.clear();
-      const int first_row = row;
-      for (int beam = 0; beam < sentence.beams.size(); ++beam, ++row) {
-        LiveHypothesis& alive = sentence.beams[beam];
-        if (position < prefix) {  // the only continuation, certain
-          keep(best, (size_t)most, {alive.score, beam, output_.column(s, batch.prefixes[s][position])});
-          continue;
-        }
-        if (last && options.forced_end && end >= 0) {
-          keep(best, (size_t)most, {alive.score, beam, end});
-          continue;
-        }
-        float* const scores = this->scores(row, s);
-        const float all = options.as_transformers ? kernel.log_sum(scores, columns) : 0;
-        if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
-        block_ngrams(alive.tokens, options, s, scores);
-        const float total = alive.score - (options.as_transformers ? all : kernel.log_sum(scores, columns));
-        const int found = kernel.top(scores, columns, std::min(most, columns), values.data(), places.data());
-        int i = 0;
-        while (i < found && keep(best, (size_t)most, {total + values[i], beam, places[i]})) ++i;
-      }
-
-      if (best.empty()) {  // every piece is blocked: end here
-        for (const LiveHypothesis& alive : sentence.beams)
-          sentence.finished.push_back(
-              {alive.tokens, alive.score / normalisation(options, position + 1), alive.attention});
-      }
-
-      next.clear();
-      const auto goes_on = [&](const Continuation& c) {
-        const LiveHypothesis& from = sentence.beams[c.beam];
-        LiveHypothesis& alive = next.add();
-        enter(alive.state, s);
-        inherit(alive.state, from.state);
-        if (!options.on.shared_cache) copy_memory(alive.state, &from.state);
-        alive.tokens.reserve(from.tokens.size() + 16);
-        alive.tokens = from.tokens;
-        alive.tokens.push_back(output_.piece(s, c.column));
-        alive.score = c.score;
-        if (options.attention_layer >= 0) {
-          const float* const weights = network_->attention(first_row + c.beam);
-          alive.attention = from.attention;
-          alive.attention.insert(alive.attention.end(), weights, weights + network_->source_length(s));
-        }
-      };
-      const auto repeated = [&](const Continuation& c) {
-        return c.column == end ? 0 : loops_.cut(s, sentence.beams[c.beam].tokens, output_.piece(s, c.column), prefix);
-      };
-      size_t reserve = (size_t)options.beam_size;  // next continuation that may fill a free place
-      for (size_t k = 0; k < best.size() && k < (size_t)options.beam_size; ++k) {
-        const bool ends = best[k].column == end && position >= prefix;
-        const int loop = repeated(best[k]);
-        if (!ends && !last && !loop) {
-          goes_on(best[k]);
-          continue;
-        }
-        const LiveHypothesis& from = sentence.beams[best[k].beam];
-        Hypothesis done{from.tokens, best[k].score / normalisation(options, position + 1), from.attention};
-        if (!ends) done.tokens.push_back(output_.piece(s, best[k].column));
-        if (options.attention_layer >= 0) {
-          const float* const weights = network_->attention(first_row + best[k].beam);
-          done.attention.insert(done.attention.end(), weights, weights + network_->source_length(s));
-        }
-        if (loop) cut_off(done, loop, network_->source_length(s));
-        sentence.finished.push_back(std::move(done));
-        sentence.best_ended |= k == 0;
-        while (!last && reserve < best.size() && (best[reserve].column == end || repeated(best[reserve]))) ++reserve;
-        if (!last && reserve < best.size()) goes_on(best[reserve++]);
-      }
-      for (LiveHypothesis& alive : sentence.beams) release(alive.state);
-      std::swap(sentence.beams, next);
-      const int finished = (int)sentence.finished.size();
-      const bool best_known = options.stop == Stop::early && options.length_penalty == 0;
-      bool enough = best_known ? sentence.best_ended && finished >= options.n_best : finished >= options.beam_size;
-      if (enough && options.stop >= Stop::likely) {
-        const bool longest = options.stop == Stop::never && options.length_penalty > 0;
-        enough = !can_improve(sentence, options, longest ? prefix + options.longest : position + 1);
-      }
-      sentence.done = last || sentence.beams.empty() || enough;
-      if (sentence.done)
-        for (LiveHypothesis& alive : sentence.beams) release(alive.state);
-    }
-  }
-  Results results((size_t)count);
-  for (int s = 0; s < count; ++s) {
-    auto& finished = sentences[s].finished;
+// The n best finished hypotheses of each sentence, those with loops last.
+Results Search::BeamSearch::best_finished() {
+  Results results;
+  results.reserve(sentences_.size());
+  for (Sentence& sentence : sentences_) {
+    std::vector<Hypothesis>& finished = sentence.finished;
     std::stable_sort(finished.begin(), finished.end(), [](const Hypothesis& a, const Hypothesis& b) {
       return (a.loop == 0) != (b.loop == 0) ? a.loop == 0 : a.score > b.score;
     });
-    if ((int)finished.size() > options.n_best) finished.resize((size_t)options.n_best);
-    results[s] = std::move(finished);
+    if ((int)finished.size() > options_.n_best) finished.resize((size_t)options_.n_best);
+    results.push_back(std::move(finished));
   }
   return results;
+}
+
+Results Search::beams(const Batch& batch, const Options& options, const std::atomic<bool>& stop) {
+  return BeamSearch(*this, batch, options).run(stop);
 }
 
 }  // namespace nmt

@@ -24,52 +24,45 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
     Timed timed(network_->clock, Component::search);
     int kept = 0;
     for (int row = 0; row < alive; ++row) {
-      const int sentence = steps[row].state->sentence, position = steps[row].position;
-      Hypothesis& hypothesis = results[sentence][0];
-      float* const scores = this->scores(row, sentence);
-      const int columns = output_.columns(sentence);
-      const int prefix = batch.prefixes.empty() ? 0 : (int)batch.prefixes[sentence].size();
-      const bool last = position + 1 == prefix + options.longest;
-      int column;
-      if (position < prefix) {  // the only continuation
-        column = output_.column(sentence, batch.prefixes[sentence][position]);
-      } else {
-        const int end = output_.column(sentence, model_.shape.end);
-        if (position < prefix + options.shortest && end >= 0) scores[end] = kNever;
-        block_ngrams(hypothesis.tokens, options, sentence, scores);
-        column = last && options.forced_end && end >= 0 ? end : kernel.best(scores, columns);
+      const int s = steps[row].state->sentence;
+      const Cursor cursor = this->cursor(batch, options, s, steps[row].position);
+      Hypothesis& hypothesis = results[s][0];
+      float* const scores = this->scores(row, s);
+      if (!cursor.in_prefix()) block(hypothesis.tokens, cursor, options, scores);
+      const int column = cursor.certain >= 0 ? cursor.certain : kernel.best(scores, output_.columns(s));
+      if (!finished[s] && extend(hypothesis, cursor, options, row, column, scores)) {
+        finished[s] = true;
+        --unfinished;
       }
-      const int piece = output_.piece(sentence, column);
-      const bool stuck = position >= prefix && !(scores[column] > kNever);  // all blocked: end here
-      const bool ends = stuck || (piece == model_.shape.end && position >= prefix);
-      if (!finished[sentence]) {
-        if (options.scores && !stuck && position >= prefix)
-          hypothesis.score += scores[column] - kernel.log_sum(scores, columns);
-        if (options.attention_layer >= 0 && !stuck) {
-          const float* const weights = network_->attention(row);
-          hypothesis.attention.insert(hypothesis.attention.end(), weights, weights + network_->source_length(sentence));
-        }
-        if (!ends) {
-          const int repeated = loops_.cut(sentence, hypothesis.tokens, piece, prefix);
-          hypothesis.tokens.push_back(piece);
-          if (repeated) cut_off(hypothesis, repeated, network_->source_length(sentence));
-        }
-        if (ends || last || hypothesis.loop) {
-          hypothesis.score /= normalisation(options, position + 1);
-          finished[sentence] = true;
-          --unfinished;
-        }
-      }
-      if (finished[sentence] && (options.on.remove_finished || last)) {
-        release(states[sentence]);
+      if (finished[s] && (options.on.remove_finished || cursor.last)) {
+        release(states[s]);
         continue;
       }
-      steps[kept++] = {&states[sentence], piece, position + 1};
+      steps[kept++] = {&states[s], output_.piece(s, column), cursor.position + 1};
     }
     alive = kept;
   }
   for (States& state : states) release(state);
   return results;
+}
+
+// Extends a hypothesis by the piece of a column. Returns whether it is finished.
+bool Search::extend(Hypothesis& hypothesis, const Cursor& cursor, const Options& options, int row, int column,
+                    const float* scores) const {
+  const int s = cursor.sentence, piece = output_.piece(s, column);
+  const bool stuck = !cursor.in_prefix() && !(scores[column] > kNever);  // all blocked: end here
+  const bool ends = stuck || (piece == model_.shape.end && !cursor.in_prefix());
+  if (options.scores && !stuck && !cursor.in_prefix())
+    hypothesis.score += scores[column] - kernels().log_sum(scores, output_.columns(s));
+  if (options.attention_layer >= 0 && !stuck) append_attention(hypothesis.attention, row, s);
+  if (!ends) {
+    const int loop = loops_.cut(s, hypothesis.tokens, piece, cursor.prefix);
+    hypothesis.tokens.push_back(piece);
+    if (loop) cut_off(hypothesis, loop, network_->source_length(s));
+  }
+  if (!ends && !cursor.last && !hypothesis.loop) return false;
+  hypothesis.score /= normalisation(options, cursor.position + 1);
+  return true;
 }
 
 }  // namespace nmt

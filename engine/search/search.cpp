@@ -14,6 +14,17 @@ float normalisation(const Options& options, int length) {
   return std::pow(base, options.length_penalty);
 }
 
+void Search::append_attention(std::vector<float>& attention, int row, int sentence) const {
+  const float* const weights = network_->attention(row);
+  attention.insert(attention.end(), weights, weights + network_->source_length(sentence));
+}
+
+void Search::block(const std::vector<int32_t>& pieces, const Cursor& cursor, const Options& options,
+                   float* scores) const {
+  if (cursor.position < cursor.prefix + options.shortest) scores[cursor.end] = kNever;
+  block_ngrams(pieces, options, cursor.sentence, scores);
+}
+
 void Search::block_ngrams(const std::vector<int32_t>& pieces, const Options& options, int sentence,
                           float* scores) const {
   const int n = options.blocked_ngram, places = (int)pieces.size() - n + 1;  // number of n-grams

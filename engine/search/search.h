@@ -50,6 +50,19 @@ class Search {
     std::vector<Step> steps;
   };
 
+  class BeamSearch;
+
+  // Where the translation of a sentence is, and what may follow there.
+  struct Cursor {
+    int sentence, position;
+    int prefix;   // its length
+    int end;      // column of the end piece
+    int certain;  // column of the only continuation: of the prefix, or a forced end; -1: there are others
+    bool last;    // the next piece is the last one that `longest` allows
+
+    bool in_prefix() const { return position < prefix; }
+  };
+
   Results searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
   Results greedy(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
   Results beams(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
@@ -62,8 +75,23 @@ class Search {
     return members_.empty() ? output_.scores(row, sentence) : mean_scores(row, sentence);
   }
   float* mean_scores(int row, int sentence);
-  // Blocks every piece that would repeat an n-gram.
+  Cursor cursor(const Batch& batch, const Options& options, int sentence, int position) const {
+    const int prefix = batch.prefixes.empty() ? 0 : (int)batch.prefixes[sentence].size();
+    const int end = output_.column(sentence, model_.shape.end);
+    Cursor cursor{sentence, position, prefix, end, -1, position + 1 == prefix + options.longest};
+    if (cursor.in_prefix())
+      cursor.certain = output_.column(sentence, batch.prefixes[sentence][position]);
+    else if (cursor.last && options.forced_end)
+      cursor.certain = end;
+    return cursor;
+  }
+  // Blocks the end of a translation that is too short, and every piece that would repeat an n-gram.
+  void block(const std::vector<int32_t>& pieces, const Cursor& cursor, const Options& options, float* scores) const;
   void block_ngrams(const std::vector<int32_t>& pieces, const Options& options, int sentence, float* scores) const;
+  // Appends the attention of a row of the last step.
+  void append_attention(std::vector<float>& attention, int row, int sentence) const;
+  bool extend(Hypothesis& hypothesis, const Cursor& cursor, const Options& options, int row, int column,
+              const float* scores) const;
   bool takes_rows() const;
   // The following do for all models what those of Network do for one.
   void enter(States& state, int sentence) const {
