@@ -1,5 +1,5 @@
-// The C interface, called by Python's ctypes. No exception leaves it: a function returns 0, or 1 and one line in
-// `error`. Numbers are int32 and float, so that NumPy arrays can be passed without a copy.
+// The C interface, called by Python's ctypes. No exception leaves it: a function that can fail returns 0, or 1 and one
+// line in `error`. Numbers are int32 and float, so that NumPy arrays can be passed without a copy.
 #pragma once
 
 #include <cstddef>
@@ -49,24 +49,27 @@ NMT_EXPORT int32_t nmt_switches();
 NMT_EXPORT const char* nmt_switch_name(int32_t bit);
 NMT_EXPORT const char* nmt_isa();             // the instruction set in use; null if NMT_ISA names none of this CPU's
 NMT_EXPORT const char* nmt_available_sets();  // separated by spaces
-// map: path of the vocabulary map, or null. without: the switch `packed` is the model's.
+// map: path of the vocabulary map, or null. without: as in nmt_options; only the switch `packed` counts.
 NMT_EXPORT int nmt_open(const char* weights, const char* map, uint32_t without, nmt_model** model, char* error,
                         size_t error_size);
 NMT_EXPORT void nmt_close(nmt_model* model);
-NMT_EXPORT int32_t nmt_positions(const nmt_model* model);  // maximum source length with prefix and suffix, in pieces
-// Sets the tile of products with these inputs and outputs: 0 default, 1 tall, 2 square, 3 AMX. An error if the model has
-// workers.
+// Maximum length in pieces of a source with prefix and suffix, and of a translation with its prefix.
+NMT_EXPORT int32_t nmt_positions(const nmt_model* model);
+// The next three change the model; they fail if it has workers.
+
+// Sets the tile of products with these inputs and outputs: 0 usual, 1 tall, 2 square, 3 AMX.
 NMT_EXPORT int nmt_choose_tile(nmt_model* model, int32_t inputs, int32_t outputs, int32_t tile, char* error,
                                size_t error_size);
 // Sets the fewest rows for which these products use the tiles of AMX.
 NMT_EXPORT int nmt_choose_tiled_rows(nmt_model* model, int32_t inputs, int32_t outputs, int32_t rows, char* error,
                                      size_t error_size);
-// models: one, or an ensemble of several with one vocabulary, whose probabilities are averaged at every step; the map,
-// attention and calibration are the first model's. threads: how many share a batch.
 // Ends translations that repeat themselves. source, target: the texts of all pieces (Model::source_texts), each ended by
 // a zero; sizes: in bytes.
 NMT_EXPORT int nmt_end_loops(nmt_model* model, const char* source, int64_t source_size, const char* target,
                              int64_t target_size, char* error, size_t error_size);
+
+// models: one, or an ensemble of several with one vocabulary, whose probabilities are averaged at every step; the map,
+// attention and calibration are the first model's. threads: how many share a batch.
 NMT_EXPORT int nmt_open_worker(const nmt_model* const* models, int count, int threads, nmt_worker** worker, char* error,
                                size_t error_size);
 NMT_EXPORT void nmt_close_worker(nmt_worker* worker);
