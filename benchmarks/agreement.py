@@ -35,8 +35,9 @@ from common.errors import command
 from common.files import write_json, write_text
 from corpora import grammar
 from export import read_opennmt_tf
-from formats import marian, native_model
+from formats import marian, native_weights
 from formats import opennmt_tf as opennmt_vocabulary
+from formats.native_vocabulary import Vocabulary
 from measure import protocol
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -89,7 +90,7 @@ def opennmt_tf(values: dict[str, Any], text: list[list[int]], folder: Path) -> T
 
 def of_marian(values: dict[str, Any], text: list[list[int]], folder: Path) -> Twins:
     model = marian_models.trained(values, folder)
-    vocabulary = native_model.Vocabulary.read(folder / "float32")
+    vocabulary = Vocabulary.read(folder / "float32")
     cut = [sentence[: 1 + place % marian_models.LONGEST] for place, sentence in enumerate(text)]
     named = [[marian_models.PIECES[number] for number in sentence] for sentence in cut]
 
@@ -106,7 +107,7 @@ PEERS = {"opennmt-tf": (decoders.SHAPES, opennmt_tf), "marian": (marian_models.S
 
 
 def worker(folder: Path) -> engine.Worker:
-    return engine.Worker(engine.Model(folder / "float32" / native_model.NAME))
+    return engine.Worker(engine.Model(folder / "float32" / native_weights.NAME))
 
 
 def compared(twins: Twins, beam: int) -> dict[str, Any]:

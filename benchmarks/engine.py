@@ -32,8 +32,9 @@ from decode.batching import batches, by_sentence
 from decode.engines import Batch, Search
 from decode.engines.native import Native
 from export import read_ctranslate2
-from formats import decoding, native_model
+from formats import decoding, native_packing, native_weights
 from formats.measurement import Spread
+from formats.native_vocabulary import Vocabulary
 from formats.safetensors import metadata
 from measure import in_process
 from measure.in_process import Conditions
@@ -86,10 +87,10 @@ WEIGHT_BYTES = {"float32": 4.0, "int16": 2.0, "int8": 1.0, "int4": 17 / 32}
 
 def work(model: Path, kind: str, batch: Batch, output: Batch, candidates: int) -> Work:
     """The work of all products of a batch."""
-    shape = metadata(model / native_model.NAME)
+    shape = metadata(model / native_weights.NAME)
     units, inner = int(shape["units"]), int(shape["feed_forward_units"])
     source, target = (
-        int(shape[f"{side}_heads"]) * native_model.padded(int(shape[f"{side}_head_units"]))
+        int(shape[f"{side}_heads"]) * native_packing.padded(int(shape[f"{side}_head_units"]))
         for side in ("encoder", "decoder")
     )
     encoder = int(shape["encoder_layers"]) * (4 * units * source + 2 * units * inner)
@@ -180,7 +181,7 @@ def compared(
         name: engines.load(folder, Search(beam_size=beam, vocabulary_map=mapped and has_map[name]))
         for name, folder in folders.items()
     }
-    vocabulary = native_model.Vocabulary.read(folders["native"])
+    vocabulary = Vocabulary.read(folders["native"])
     tokens = {piece for batch in sentences for piece in batch}
     entries = Native.read_map(folders["native"], [[*tokens], *sentences]) if mapped else None
     for name in GRAPHS if beam == 1 else ():
@@ -267,7 +268,7 @@ def main() -> None:
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[1])
     parser.add_argument("--sizes", nargs="+", default=[*SIZES], choices=SIZES, help="of batches: sentences, or tokens")
     parser.add_argument("--peers", nargs="*", default=[], choices=OTHERS + GRAPHS, help="besides CTranslate2")
-    parser.add_argument("--over", choices=native_model.TYPES, help="this type of the native engine is the only peer")
+    parser.add_argument("--over", choices=native_weights.TYPES, help="this type of the native engine is the only peer")
     args = parser.parse_args()
 
     def of_model(model: Path, kind: str, sentences: Batch, conditions: Conditions) -> list[dict[str, Any]]:

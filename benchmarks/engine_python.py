@@ -17,8 +17,9 @@ from common.errors import command
 from common.files import write_json
 from decode.engines.native import Native
 from decode.translator import Tokenizer, Translator
-from formats import decoding, native_model
+from formats import decoding
 from formats.measurement import Spread
+from formats.native_vocabulary import Vocabulary
 from formats.records import sources
 from measure import in_process
 from measure.in_process import Conditions
@@ -30,7 +31,7 @@ def compared(folder: Path, conditions: Conditions) -> dict[str, Any]:
     """The record of a model folder."""
     lines = [line for line in sources(conditions.test_set)[: conditions.sentences] if line.strip()]
     translator = Translator(folder, workers=1, batch_sentences=1, checksums=False)
-    vocabulary, encode = native_model.Vocabulary.read(folder), Tokenizer(folder).encode
+    vocabulary, encode = Vocabulary.read(folder), Tokenizer(folder).encode
     numbers = [vocabulary.numbers(encode(line)) for line in lines]
     mapped, longest = translator.search.vocabulary_map, decoding.longest_output(translator.description)
     files = folder / Native.weights, folder / Native.map_file if mapped else None

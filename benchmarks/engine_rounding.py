@@ -25,7 +25,7 @@ from decode.engines.native import Native
 from decode.translator import Translator
 from export import read_ctranslate2
 from export.float_model import FloatModel
-from formats import model_folder, native_model, records
+from formats import model_folder, native_quantization, records
 from formats.safetensors import Array
 from measure.bootstrap import TestSet
 
@@ -58,12 +58,13 @@ def rounded(weights: Array, bound: str) -> Array:
     """Weights as 8 bits restore them, or 4."""
     weights = weights.astype(np.float32)
     if bound == HALF:
-        nibbles, steps, scale = native_model.halved(weights)
-        halved: Array = nibbles * np.repeat(steps.astype(np.float32), native_model.INT4_INPUTS, axis=1) * scale[:, None]
+        nibbles, steps, scale = native_quantization.halved(weights)
+        steps = np.repeat(steps.astype(np.float32), native_quantization.INT4_INPUTS, axis=1)
+        halved: Array = nibbles * steps * scale[:, None]
         return halved
-    found, scale = native_model.quantized(weights, "int8", bounded=bound == ENGINE)
+    found, scale = native_quantization.quantized(weights, "int8", bounded=bound == ENGINE)
     integers = found.astype(np.float32)
-    while bound == PAIRS and (over := pair_sum(integers) > native_model.INT8_LANE).any():
+    while bound == PAIRS and (over := pair_sum(integers) > native_quantization.INT8_LANE).any():
         scale[over] *= 1.01
         integers[over] = np.rint(weights[over] / scale[over, None])
     restored: Array = integers * scale[:, None]

@@ -20,7 +20,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from common.errors import UserError
 from decode.engines import Batch
 from export.float_model import FloatModel
-from formats.native_model import padded
+from formats.native_packing import padded
 
 OPSET, IR = 17, 8
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64

@@ -30,7 +30,7 @@ from common.files import read_json, write_json, write_text
 from decode.engines.native import ISA, Native
 from experiments.altered_models import ForcedLength
 from export import read_opennmt_tf, untrained
-from formats import native_model
+from formats import native_weights
 from formats.measurement import Spread
 from formats.records import sources
 from formats.shape import registry
@@ -49,7 +49,7 @@ def products(folder: Path) -> dict[str, float]:
     weights, inputs = draw.normal(size=(OUTPUTS, INPUTS)).astype(np.float32), draw.normal(size=(ROWS, INPUTS))
     found = {}
     for kind in ("int16", "int8"):
-        tensors = native_model.linear("x", weights, np.zeros(OUTPUTS, np.float32), kind)
+        tensors = native_weights.linear("x", weights, np.zeros(OUTPUTS, np.float32), kind)
         tensors = {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
         rows, scales = kernels.quantise(inputs.astype(np.float32), kind)
         with watch([*os.sched_getaffinity(0)]) as usage:

@@ -10,7 +10,7 @@ import opennmt
 import tensorflow as tf
 
 from export.read_opennmt_tf import vocabulary
-from formats.native_model import Vocabulary
+from formats.native_vocabulary import Vocabulary
 from formats.shape import shape
 
 PIECES = 90

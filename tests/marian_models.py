@@ -8,7 +8,7 @@ from pathlib import Path
 
 from export.marian_parameters import Parameters
 from export.read_marian import read
-from formats import marian, native_model
+from formats import marian, native_weights
 from formats.shape import shape
 from train.marian import Schedule, train
 
@@ -70,7 +70,7 @@ def prepared(folder: Path) -> list[Path]:
 def convert(model: Path) -> Path:
     """Write the native files of a model.npz beside it, in all types."""
     found = read(Parameters(model), VOCABULARY, VOCABULARY)
-    for kind in native_model.TYPES:
+    for kind in native_weights.TYPES:
         found.write(kind, model.parent / kind)
     return model
 

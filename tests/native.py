@@ -19,15 +19,15 @@ import pytest
 from msgspec.structs import replace
 
 from common.files import read_json
-from formats import native_model
+from formats import native_map, native_weights
 from formats.model_folder import describe
-from formats.native_model import Vocabulary
+from formats.native_vocabulary import Vocabulary
 
 REASON = "the native engine is not installed here; CTranslate2 decodes instead"
 engine = pytest.importorskip("nmt_frontier_engine", reason=REASON)
 kernels = pytest.importorskip("nmt_frontier_engine.kernels", reason=REASON)
 
-KINDS = native_model.TYPES
+KINDS = native_weights.TYPES
 WORDS = range(3, 120)  # the pieces of tests.models that are no control tokens
 
 
@@ -91,7 +91,7 @@ def random_map(pieces: list[str], seed: int = 1) -> str:
 @functools.cache
 def model(root: Path | str, kind: str) -> engine.Model:
     folder = Path(root) / kind
-    return engine.Model(folder / native_model.NAME, folder / native_model.MAP_NAME)
+    return engine.Model(folder / native_weights.NAME, folder / native_map.NAME)
 
 
 def worker(kind: str = "float32", threads: int = 1, root: Path | str | None = None) -> engine.Worker:
@@ -125,7 +125,7 @@ def outputs(
 
 def translated(folder: Path | str, batch: list[list[int]]) -> list[list]:
     """The outputs of each type's model in a folder."""
-    models = [engine.Model(Path(folder, kind, native_model.NAME)) for kind in KINDS]
+    models = [engine.Model(Path(folder, kind, native_weights.NAME)) for kind in KINDS]
     return [outputs(engine.Worker(model), batch, beam_size=3, longest=20) for model in models]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from export.float_model import FloatModel
-from formats.native_model import Vocabulary
+from formats.native_vocabulary import Vocabulary
 
 UNITS, HEADS, PIECES, POSITIONS, LAYERS, EPSILON = 32, 2, 44, 640, 2, 1e-6
 BUCKETS, FAR = 8, 20  # of relative positions

@@ -12,7 +12,7 @@ from msgspec import convert
 
 from export.float_model import FloatModel
 from formats.model_folder import Description
-from formats.native_model import Vocabulary
+from formats.native_vocabulary import Vocabulary
 
 UNITS, EMBEDDING, PIECES = 32, 48, 121  # as many pieces as in tests.models
 GATES = {"lstm": 4, "gru": 3}

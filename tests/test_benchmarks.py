@@ -19,7 +19,8 @@ from common.files import read_json, write_json
 from decode.engines import ENGINES
 from export import phrase_table, phrases
 from export.float_model import FloatModel
-from formats import marian_binary, native_model, records
+from formats import marian_binary, native_quantization, records
+from formats.native_vocabulary import Vocabulary
 from formats.shape import shape
 from study import config
 
@@ -76,8 +77,9 @@ def test_weights_are_rounded_within_each_bound(script):
     found = {bound: module.rounded(weights, bound) for bound in module.BOUNDS}
     errors = [float(np.square(found[bound] - weights).sum()) for bound in ("none", "pairs", "engine")]
     assert 0 < errors[0] < 0.7 * errors[1] < 0.7 * 0.9 * errors[2]
-    integers = {bound: np.rint(one / native_model.steps(one)[:, None]) for bound, one in found.items()}
-    assert module.pair_sum(integers["pairs"]).max() <= native_model.INT8_LANE < module.pair_sum(integers["none"]).max()
+    integers = {bound: np.rint(one / native_quantization.steps(one)[:, None]) for bound, one in found.items()}
+    bounded, free = (module.pair_sum(integers[bound]).max() for bound in ("pairs", "none"))
+    assert bounded <= native_quantization.INT8_LANE < free
 
 
 def test_only_the_named_products_are_rounded(script):
@@ -85,7 +87,7 @@ def test_only_the_named_products_are_rounded(script):
     product = np.random.default_rng(1).normal(size=(16, 16)).astype(np.float32), np.zeros(16)
     table = {"source": ("s", product[0]), "target": ("t", product[0]), "output": ("t", product[0])}
     names = ("encoder.0.self.queries", "encoder.0.feed_forward.inner")
-    pieces = native_model.Vocabulary([*map(str, range(16))], [*map(str, range(16))], "0")
+    pieces = Vocabulary([*map(str, range(16))], [*map(str, range(16))], "0")
     model = FloatModel(Path(), {}, dict.fromkeys(names, product), {}, table, np.zeros(16), pieces)
 
     def changed(part):

@@ -12,7 +12,8 @@ from translation import run
 from decode.engines.interface import Looped
 from decode.translator import Translator
 from findings.loops import looping
-from formats import native_model
+from formats import native_map, native_weights
+from formats.native_vocabulary import Vocabulary
 
 PIECES = 121
 WORDS = [f" w{number}".encode() for number in range(PIECES)]
@@ -23,7 +24,7 @@ LONGEST = 60
 @functools.cache
 def worker(texts: tuple[bytes, ...] | None = tuple(WORDS), models: int = 1, threads: int = 1) -> engine.Worker:
     folder = native.folders() / "float32"
-    files = folder / native_model.NAME, folder / native_model.MAP_NAME
+    files = folder / native_weights.NAME, folder / native_map.NAME
     others = [native.model(native.folders(), "int8") for _ in range(models - 1)]
     return engine.Worker([engine.Model(*files, texts=texts and (WORDS, texts)), *others], threads)
 
@@ -128,7 +129,7 @@ def test_there_is_a_text_for_each_piece(texts):
 
 def test_texts_are_lower_case_and_words_begin_with_a_space():
     pieces = ["<unk>", "▁Ab", "É", "0", "▁", "<0xE2>", "<0x00>", "<2de>"]
-    source, target = native_model.Vocabulary(pieces, pieces, "<unk>", hidden=["<2de>"]).texts()
+    source, target = Vocabulary(pieces, pieces, "<unk>", hidden=["<2de>"]).texts()
     same = [b" ab", "É".encode(), b"0", b" ", b"\xe2", b""]
     assert (source, target) == ([b"", *same, b"<2de>"], [b"<unk>", *same, b""])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from native import folders
 
-from formats import native_model, safetensors
+from formats import native_weights, safetensors
 from measure import machine
 
 LEVELS = [
@@ -49,7 +49,7 @@ def test_a_command_prints_what_the_machine_can_do(quick, tmp_path, monkeypatch, 
     machine.main()
     found, shown = json.loads(output.read_text()), capsys.readouterr().out
     assert found["used"] in found["sets"] and f"used: {found['used']}" in shown
-    assert [*found["peaks"]] == [*native_model.TYPES] and all(speed > 1e8 for speed in found["peaks"].values())
+    assert [*found["peaks"]] == [*native_weights.TYPES] and all(speed > 1e8 for speed in found["peaks"].values())
     assert [level["name"] for level in found["levels"]] == ["L1", "L2", "memory"]
     assert all(level["rate"] > 1e8 for level in found["levels"])
     assert found["model"]["batch_tokens"] > 0 and f"measure.tune --model {model}" in shown

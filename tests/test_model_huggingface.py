@@ -12,7 +12,8 @@ from common.files import read_json, write_json
 from decode.translator import Tokenizer
 from export.model import export, find
 from export.toolkits.found import Options
-from formats import native_model, safetensors
+from formats import safetensors
+from formats.native_vocabulary import Vocabulary
 from formats.tokenizers import SharedSentencePiece
 
 pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
@@ -40,9 +41,7 @@ def test_it_translates_as_the_reference(made, tmp_path, capsys):
     assert " d32 ff48 h4" in told and f" {count:,}" in told
     assert not languages or " to ".join(languages) in told
     translator = plain(tmp_path / "out/native-float32")
-    vocabulary, tokenizer = (
-        read(tmp_path / "out/native-float32") for read in (native_model.Vocabulary.read, Tokenizer)
-    )
+    vocabulary, tokenizer = (read(tmp_path / "out/native-float32") for read in (Vocabulary.read, Tokenizer))
     found = [vocabulary.numbers(tokenizer.encode(line), ())[:-1] for line in LINES]
     expected = [vocabulary.pieces(vocabulary.without_hidden(model.translate(source))) for source in found]
     assert [*translator.translate(LINES)] == [*map(tokenizer.decode, expected)]
@@ -59,7 +58,7 @@ def test_a_line_may_say_its_languages(tmp_path):
     with pytest.raises(UserError, match="begins with >>xx<<, a language that the model does not have; it has 3"):
         [*translate([f">>fr<< >>xx<< {line}"])]
     model.begin = [92]
-    vocabulary = native_model.Vocabulary.read(folder)
+    vocabulary = Vocabulary.read(folder)
     source = vocabulary.numbers(SharedSentencePiece(folder).encode(line))[1:-1]
     assert Tokenizer(folder).decode(vocabulary.pieces(vocabulary.without_hidden(model.translate(source)))) == french
     model.frame = [93], [2]
@@ -138,7 +137,7 @@ def test_a_mark_of_a_language_begins_a_source(tmp_path):
     encode, translate, vocabulary = (
         Tokenizer(made).encode,
         plain(made).translate,
-        native_model.Vocabulary.read(made),
+        Vocabulary.read(made),
     )
     assert encode(f">>deu<< {LINES[0]}") == [">>deu<<", *encode(LINES[0])]
     german = [*translate(f">>deu<< {line}" for line in LINES)]

@@ -15,7 +15,7 @@ from common.errors import UserError
 from export.marian_parameters import Parameters
 from export.model import described, export, find
 from export.toolkits.found import Options
-from formats import native_model, safetensors
+from formats import native_map, native_vocabulary, native_weights, safetensors
 from formats.marian_binary import MAGIC
 
 pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
@@ -46,7 +46,7 @@ def test_npz_and_bin_give_the_same_model(tmp_path, spm):
     for name, write in (("a.npz", write_npz), ("b.bin", write_bin)):
         write(tmp_path / name, weights(90, 90), options(90, 90))
         export(tmp_path / name, tmp_path / name[0], ["float32"], Options())
-    files = [(tmp_path / name / "native-float32" / native_model.NAME).read_bytes() for name in "ab"]
+    files = [(tmp_path / name / "native-float32" / native_weights.NAME).read_bytes() for name in "ab"]
     assert files[0] == files[1]
     assert len({*translations(tmp_path / "a/native-float32")}) > 10
 
@@ -90,7 +90,7 @@ def test_packed_files_are_those_that_they_pack(tmp_path, spm):
         (packed / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
     for folder in (plain, packed):
         export(folder, tmp_path / f"of-{folder.name}", ["int8"], Options())
-    names = (native_model.NAME, native_model.VOCABULARY, native_model.MAP_NAME, "sentencepiece.model")
+    names = (native_weights.NAME, native_vocabulary.NAME, native_map.NAME, "sentencepiece.model")
     for name in names:
         assert (tmp_path / "of-plain/native-int8" / name).read_bytes() == (
             tmp_path / "of-packed/native-int8" / name
@@ -106,7 +106,7 @@ def test_small_integers_are_kept(tmp_path, spm):
     (tmp_path / "vocab.spm").write_bytes(spm)
     write_bin(tmp_path / "m.bin", found, options(90, 90), integers=True)
     export(tmp_path / "m.bin", tmp_path / "out", ["int8"], Options())
-    tensors = safetensors.read(tmp_path / "out/native-int8" / native_model.NAME)
+    tensors = safetensors.read(tmp_path / "out/native-int8" / native_weights.NAME)
     scale = tensors["encoder.0.feed_forward.outer.scale"]
     assert np.allclose(scale[1:], 1 / 64)  # the first channel has the large weight and others beside it
     rows = tensors["encoder.0.feed_forward.outer.weight"].transpose(0, 2, 1, 3).reshape(32, 48)
@@ -121,7 +121,7 @@ def test_two_vocabularies(tmp_path, spm):
     export(tmp_path, tmp_path / "out", ["float32"], Options())
     folder = tmp_path / "out/native-float32"
     assert (folder / "source.sentencepiece.model").read_bytes() == spm
-    assert {path.name for path in folder.iterdir()} >= {"target.sentencepiece.model", native_model.MAP_NAME}
+    assert {path.name for path in folder.iterdir()} >= {"target.sentencepiece.model", native_map.NAME}
     assert not (folder / "sentencepiece.model").exists()
     assert len({*translations(folder)}) > 10
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from native import KINDS, called, engine, kernels, outputs
 from plain_transformer import ACTIVATIONS, PIECES, Plain, model
 
-from formats import native_model, safetensors
+from formats import native_weights, safetensors
 
 RANDOM = np.random.default_rng(1)
 # One piece, one page of positions and its edges, and more than a block of rows.
@@ -39,7 +39,7 @@ LIMITS = {"float32": 1e-5, "int16": 0.01, "int8": 0.2, "int4": 0.8}  # of the me
 
 def opened(made, kind, folder, threads=1):
     made.write(kind, Path(folder) / kind)
-    return engine.Worker(engine.Model(Path(folder) / kind / native_model.NAME), threads)
+    return engine.Worker(engine.Model(Path(folder) / kind / native_weights.NAME), threads)
 
 
 def error(made, one):
@@ -96,7 +96,7 @@ def test_long_sources_are_computed_in_blocks(tmp_path):
 
 def translated(folder):
     """What an instruction set computes for the models in a folder, as text."""
-    paths = sorted(Path(folder).rglob(native_model.NAME))
+    paths = sorted(Path(folder).rglob(native_weights.NAME))
     workers = [engine.Worker(engine.Model(path)) for path in paths]
     return [
         str((outputs(one, [*SOURCES, LONG], beam_size=4), [*map(bytes, one.score(SOURCES, TARGETS))]))
@@ -156,7 +156,7 @@ FAULTS = {  # metadata of another value, or tensors that are missing, and the en
 @pytest.mark.parametrize(("change", "message"), FAULTS.values(), ids=FAULTS)
 def test_a_file_that_lacks_what_it_names_is_one_line(change, message, tmp_path):
     model().write("float32", tmp_path / "whole")
-    path = tmp_path / "whole" / native_model.NAME
+    path = tmp_path / "whole" / native_weights.NAME
     tensors, metadata = safetensors.read(path), safetensors.metadata(path)
     if isinstance(change, str):
         del tensors[change]

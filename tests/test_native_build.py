@@ -17,7 +17,7 @@ import recurrent
 from native import KINDS, called, engine, engine_options, folders, kernels, outputs, sentences, worker
 
 from export import translate_command
-from formats import native_model
+from formats import native_weights
 
 SOURCE = Path(__file__).parents[1] / "engine"
 COMPILER = os.environ.get("CXX") or shutil.which("g++")
@@ -108,7 +108,7 @@ def check(root, package, folder):
         for number, model in enumerate(models):
             path = folder / f"recurrent-{kind}-{number}"
             model.write(kind, path)
-            one = engine.Worker(engine.Model(path / native_model.NAME))
+            one = engine.Worker(engine.Model(path / native_weights.NAME))
             for beam in (1, 4):
                 outputs(one, batch, prefixes, beam_size=beam, longest=20, attention_layer=0)
                 for options in ({}, computed):

@@ -11,7 +11,7 @@ from common.errors import UserError
 from common.files import read_json
 from decode import engines
 from decode.engines import Search
-from formats import model_folder, native_model, records, safetensors
+from formats import model_folder, native_weights, records, safetensors
 from formats.model_folder import Calibration
 from measure import calibrate
 
@@ -22,7 +22,7 @@ kinds = pytest.mark.parametrize("kind", CLOSE)
 
 
 def opened(folder):
-    return engine.Worker(engine.Model(folder / native_model.NAME))
+    return engine.Worker(engine.Model(folder / native_weights.NAME))
 
 
 def fixed(kind, output, factor=1.0):
@@ -50,7 +50,7 @@ def test_a_fixed_scale_holds_for_all_rows_and_clips(kind):
 @kinds
 def test_the_scales_of_every_product_are_found(kind):
     scales = calibrate.input_scales(folders() / kind, LINES)
-    names = safetensors.read(folders() / kind / native_model.NAME)
+    names = safetensors.read(folders() / kind / native_weights.NAME)
     assert {*scales} == {name.removesuffix(".weight") for name in names if name.endswith(".weight")} | {"output"}
     for seen in scales.values():
         assert seen.rows > 0 and 0 < seen.mean <= seen.largest and seen.deviation >= 0
@@ -104,7 +104,7 @@ def test_only_integers_are_calibrated_and_once(model, lines, message, tmp_path):
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 1e-45])
 def test_a_damaged_scale_is_refused(scale, tmp_path):
     folder = shutil.copytree(folders() / "int8", tmp_path / "model")
-    weights = folder / native_model.NAME
+    weights = folder / native_weights.NAME
     tensors = {**safetensors.read(weights), "output.input_scale": np.array([scale], np.float32)}
     safetensors.write(tmp_path / "damaged", tensors, safetensors.metadata(weights))
     with pytest.raises(engine.EngineError, match=r"output\.input_scale(' holds what is no finite number| is no scale)"):

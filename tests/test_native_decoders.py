@@ -8,7 +8,7 @@ from native import called, engine, outputs, sentences, translated
 from common.errors import UserError
 from decode.engines.native import Native
 from export import read_opennmt_tf
-from formats import native_model
+from formats import native_weights
 from formats.conversion import Converter
 from formats.shape import shape
 
@@ -22,7 +22,7 @@ def made(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("native")
     model, pieces = built(SHAPES[request.param], **weights(SHAPES[request.param]))
     read = read_opennmt_tf.of_model(model, pieces, folder)
-    for kind in native_model.TYPES:
+    for kind in native_weights.TYPES:
         read.write(kind, folder / kind)
     return model, folder
 
@@ -96,7 +96,7 @@ def test_conversion_to_ctranslate2_names_what_reads_the_checkpoint(made, tmp_pat
 
 
 def worker(folder, kind="float32"):
-    return engine.Worker(engine.Model(folder / kind / native_model.NAME))
+    return engine.Worker(engine.Model(folder / kind / native_weights.NAME))
 
 
 @pytest.mark.parametrize("beam", [1, 4])
@@ -113,16 +113,16 @@ def test_translations_are_those_of_opennmt_tf(made, beam):
     assert np.mean([len(pieces) for (pieces, _), _ in same]) > 3
 
 
-@pytest.mark.parametrize("kind", native_model.TYPES)
+@pytest.mark.parametrize("kind", native_weights.TYPES)
 def test_a_sentence_is_translated_alike_in_any_batch(folder, kind):
     whole = outputs(worker(folder, kind), BATCH, beam_size=3, longest=LONGEST)
     alone = worker(folder, kind)
     assert [outputs(alone, [sentence], beam_size=3, longest=LONGEST)[0] for sentence in BATCH[:40]] == whole[:40]
-    model = engine.Model(folder / kind / native_model.NAME)
+    model = engine.Model(folder / kind / native_weights.NAME)
     assert outputs(engine.Worker(model, threads=2), BATCH, beam_size=3, longest=LONGEST) == whole
 
 
-@pytest.mark.parametrize("kind", native_model.TYPES)
+@pytest.mark.parametrize("kind", native_weights.TYPES)
 def test_scores_of_targets_are_those_of_the_search(folder, kind):
     """Scoring takes all positions of a target at once, where the decoder can."""
     found = outputs(worker(folder, kind), BATCH, longest=LONGEST, length_penalty=0)
@@ -135,7 +135,7 @@ def test_scores_of_targets_are_those_of_the_search(folder, kind):
 
 def test_integers_score_translations_about_alike(folder):
     targets = [best[0][0] for best in outputs(worker(folder), BATCH, longest=LONGEST)]
-    exact, *rounded = (np.concatenate(worker(folder, kind).score(BATCH, targets)) for kind in native_model.TYPES)
+    exact, *rounded = (np.concatenate(worker(folder, kind).score(BATCH, targets)) for kind in native_weights.TYPES)
     for scores, least in zip(rounded, (0.999, 0.85, 0.2), strict=True):
         assert np.corrcoef(exact, scores)[0, 1] > least
 
@@ -160,7 +160,7 @@ connected = pytest.mark.parametrize("made", ["fully connected"], indirect=True)
 
 @connected
 @pytest.mark.parametrize("beam", [1, 4])
-@pytest.mark.parametrize("kind", native_model.TYPES)
+@pytest.mark.parametrize("kind", native_weights.TYPES)
 @pytest.mark.parametrize("identity", IDENTITIES)
 def test_identities_change_no_translation(folder, identity, kind, beam):
     """To the last bit, except for products of the source: the order of their sums differs."""
@@ -197,7 +197,7 @@ ENTERED = [name for name, values in SHAPES.items() if values.keys() & {"cell", "
 @pytest.mark.parametrize("made", ENTERED, indirect=True)
 def test_products_of_pieces_change_no_bit(folder):
     """Neither when they are stored nor when they are looked up."""
-    for kind in native_model.TYPES:
+    for kind in native_weights.TYPES:
         plain = outputs(worker(folder, kind), BATCH[:60], beam_size=3, longest=LONGEST, without={"piece_products"})
         looking_up = worker(folder, kind)
         assert [outputs(looking_up, BATCH[:60], beam_size=3, longest=LONGEST) for _ in range(2)] == [plain, plain]

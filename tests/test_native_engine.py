@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from native import KINDS, WORDS, called, engine, engine_options, folders, model, outputs, sentences, vocabulary, worker
 
-from formats import loading, native_model, safetensors
+from formats import loading, native_map, native_weights, safetensors
 from formats.vocabulary_map import VocabularyMap
 
 BATCH = sentences(200)
@@ -225,7 +225,7 @@ def test_an_ablation_changes_no_translation(switch, options):
 def test_workers_share_a_model_from_the_start():
     """The first that needs the output layer packs it for all."""
     folder = folders() / "int8"
-    fresh = engine.Model(folder / native_model.NAME)
+    fresh = engine.Model(folder / native_weights.NAME)
     with ThreadPoolExecutor(4) as pool:
         found = [*pool.map(lambda _: outputs(engine.Worker(fresh), BATCH), range(4))]
     assert found == [outputs(worker("int8"), BATCH)] * 4
@@ -249,8 +249,8 @@ def mapped_to(path, always, kind="float32"):
     none = np.zeros(0, np.int32)
     tensors = {"ngrams": np.zeros((0, 1), np.int32), "starts": np.zeros(1, np.int32), "pieces": none}
     tensors |= {"slots": np.full(2, -1, np.int32), "always": np.array(always, np.int32)}
-    safetensors.write(path, tensors, {"format": native_model.MAP_FORMAT})
-    return engine.Worker(engine.Model(folders() / kind / native_model.NAME, path))
+    safetensors.write(path, tensors, {"format": native_map.FORMAT})
+    return engine.Worker(engine.Model(folders() / kind / native_weights.NAME, path))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -378,7 +378,7 @@ def test_invalid_calls_are_one_line_and_the_worker_goes_on(batch, options, prefi
 
 
 def test_candidates_need_a_map():
-    unmapped = engine.Worker(engine.Model(folders() / "float32" / native_model.NAME))
+    unmapped = engine.Worker(engine.Model(folders() / "float32" / native_weights.NAME))
     with pytest.raises(engine.EngineError, match="no vocabulary map"):
         outputs(unmapped, BATCH, candidates="sentence")
     assert outputs(unmapped, BATCH[:9]) == outputs(worker(), BATCH[:9])

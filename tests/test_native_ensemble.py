@@ -21,7 +21,8 @@ from common.files import read_json, write_json
 from decode import engines
 from decode.engines import Search
 from decode.translator import Translator
-from formats import native_model
+from formats import native_map, native_vocabulary, native_weights
+from formats.native_vocabulary import Vocabulary
 
 PIECES, END = recurrent.PIECES, 2
 BATCH = sentences(12, longest=8)
@@ -36,11 +37,11 @@ def files() -> list[Path]:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     recurrent.model("lstm").write("float32", folder / "native")
     folders = native.folders() / "float32", folder / "native", recurrent.folders()["int8"]
-    return [folder / native_model.NAME for folder in folders]
+    return [folder / native_weights.NAME for folder in folders]
 
 
 def opened(first: Path | str, *others: Path | str) -> list[engine.Model]:
-    return [engine.Model(first, Path(first).with_name(native_model.MAP_NAME)), *map(engine.Model, others)]
+    return [engine.Model(first, Path(first).with_name(native_map.NAME)), *map(engine.Model, others)]
 
 
 @functools.cache
@@ -149,12 +150,12 @@ def test_an_error_of_a_batch_leaves_the_ensemble_usable():
 def test_models_of_other_vocabularies_are_no_ensemble(tmp_path):
     other = recurrent.model("gru")
     small = {side: (name, rows[:-1]) for side, (name, rows) in other.embeddings.items()}
-    fewer = native_model.Vocabulary(other.vocabulary.source[:-1], other.vocabulary.target[:-1], "0")
+    fewer = Vocabulary(other.vocabulary.source[:-1], other.vocabulary.target[:-1], "0")
     replace(other, embeddings=small, output_bias=other.output_bias[:-1], vocabulary=fewer).write(
         "float32", tmp_path / "native"
     )
     with pytest.raises(engine.EngineError, match="model 2 of the ensemble has another vocabulary than the first"):
-        engine.Worker([members()[0], engine.Model(tmp_path / "native" / native_model.NAME)])
+        engine.Worker([members()[0], engine.Model(tmp_path / "native" / native_weights.NAME)])
     with pytest.raises(engine.EngineError, match="at least one model"):
         engine.Worker([])
 
@@ -168,8 +169,8 @@ def test_text_is_translated_by_folders_of_one_vocabulary(tmp_path):
     assert [*Translator(first, others=[first]).translate(text)] == each[0]
 
     stranger = shutil.copytree(second, tmp_path / "stranger")
-    stored = read_json(stranger / native_model.VOCABULARY)
-    write_json(stranger / native_model.VOCABULARY, {**stored, "source": stored["source"][::-1]})
+    stored = read_json(stranger / native_vocabulary.NAME)
+    write_json(stranger / native_vocabulary.NAME, {**stored, "source": stored["source"][::-1]})
     with pytest.raises(UserError, match=r"stranger: has another source in vocabulary.json than .*int8; models of an"):
         Translator(first, others=[stranger], checksums=False)
     with pytest.raises(UserError, match="CTranslate2 decodes with one model; give --model only one folder"):

@@ -26,9 +26,9 @@ from decode.engines import Search
 from decode.engines.native import Native
 from decode.translator import Tokenizer
 from export import model_folder, read_ctranslate2
-from formats import ctranslate2_model, loading, native_model, safetensors
+from formats import ctranslate2_model, loading, native_map, native_vocabulary, native_weights, safetensors
 from formats.ctranslate2_model import Variable
-from formats.native_model import Vocabulary
+from formats.native_vocabulary import Vocabulary
 from formats.vocabulary_map import VocabularyMap
 
 # Models of all kinds, compared with CTranslate2
@@ -186,7 +186,7 @@ def test_a_converted_model_translates_as_before(tmp_path, options):
     read_ctranslate2.read(source).write("float32", tmp_path / "native")
     peer = loading.translator(source, compute_type="float32", intra_threads=1)
     names = Vocabulary.read(tmp_path / "native")
-    native = engine.Worker(engine.Model(tmp_path / "native" / native_model.NAME))
+    native = engine.Worker(engine.Model(tmp_path / "native" / native_weights.NAME))
     batch = [[names.source[number % 47 + 3] for number in sentence] for sentence in sentences(60)]
     for beam in (1, 3):
         lengths = {"max_decoding_length": 30, "min_decoding_length": 0, "max_input_length": 0}
@@ -203,7 +203,7 @@ def test_a_converted_model_translates_as_before(tmp_path, options):
 def test_a_model_takes_as_many_pieces_as_it_has_positions(tmp_path):
     source = specification(tmp_path / "ctranslate2", edit=learned_positions)
     read_ctranslate2.read(source).write("int8", tmp_path / "native")
-    model = engine.Model(tmp_path / "native" / native_model.NAME)
+    model = engine.Model(tmp_path / "native" / native_weights.NAME)
     one = engine.Worker(model)
     assert model.positions == 60
     outputs(one, [[5] * 60], longest=60)
@@ -229,14 +229,14 @@ def test_tied_embeddings_are_stored_once(tmp_path, kind):
     assert [name for name in tensors if name.endswith(".rows")] == ["output.rows"]
     assert places == {"rows.output": "output", "rows.source": "output", "rows.target": "output"}
     model.write(kind, tmp_path / "native")
-    engine.Model(tmp_path / "native" / native_model.NAME)
+    engine.Model(tmp_path / "native" / native_weights.NAME)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_are_the_same_up_to_rounding(kind):
     """Checked on embeddings, whose rows are stored in order; the largest weight of a row sets its scale."""
     exact = ctranslate2_model.arrays(folders() / "ctranslate2")["encoder/embeddings_0/weight"]
-    tensors = safetensors.read(folders() / kind / native_model.NAME)
+    tensors = safetensors.read(folders() / kind / native_weights.NAME)
     stored, padding = np.split(tensors["source.rows"], [len(exact)])
     assert not padding.any()
     scale = tensors["source.scale"][: len(exact), None] if kind != "float32" else 1
@@ -316,9 +316,9 @@ def test_the_command_writes_all_types(tmp_path):
     done = convert("--model", folders() / "ctranslate2", "--outputs", *names)
     assert done.returncode == 0, done.stderr
     for path, kind in zip(names, KINDS, strict=True):
-        assert {file.name for file in path.iterdir()} == {native_model.NAME, native_model.VOCABULARY}
-        expected = folders() / kind / native_model.NAME
-        assert (path / native_model.NAME).read_bytes() == expected.read_bytes()  # the same weights, the same file
+        assert {file.name for file in path.iterdir()} == {native_weights.NAME, native_vocabulary.NAME}
+        expected = folders() / kind / native_weights.NAME
+        assert (path / native_weights.NAME).read_bytes() == expected.read_bytes()  # the same weights, the same file
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in names)
 
 
@@ -341,7 +341,7 @@ entries = st.dictionaries(st.one_of(st.just(()), numbers.map(tuple)), st.lists(s
 
 def candidates(path, source):
     """The pieces that the engine allows for a sentence: a large beam of translations of one piece has them all."""
-    mapped = engine.Worker(engine.Model(folders() / "float32" / native_model.NAME, path))
+    mapped = engine.Worker(engine.Model(folders() / "float32" / native_weights.NAME, path))
     (found,) = outputs(mapped, [source], beam_size=256, longest=1, candidates="sentence")
     return {vocabulary().target[pieces[0]] if pieces else "</s>" for pieces, _ in found}
 
@@ -353,19 +353,19 @@ def test_a_converted_map_has_the_same_candidates(tmp_path_factory, entries, sour
     lines = [f"{' '.join(names(ngram))}\t{' '.join(names(pieces))}\n" for ngram, pieces in entries.items()]
     (folder / "vmap.txt").write_text("".join(lines))
     words = vocabulary().source_numbers
-    native_model.convert_map(folder / "vmap.txt", words, words, folder / native_model.MAP_NAME)
+    native_map.convert(folder / "vmap.txt", words, words, folder / native_map.NAME)
     expected = VocabularyMap.load(folder / "vmap.txt")
-    read = native_model.read_map(folder / native_model.MAP_NAME, vocabulary(), [names(source) for source in sources])
+    read = native_map.read(folder / native_map.NAME, vocabulary(), [names(source) for source in sources])
     for source in sources:
         allowed = expected.candidates([names(source)])
-        assert read.candidates([names(source)]) == allowed == candidates(folder / native_model.MAP_NAME, source)
+        assert read.candidates([names(source)]) == allowed == candidates(folder / native_map.NAME, source)
 
 
 def test_a_large_map_has_the_same_candidates():
     full = VocabularyMap.load(folders() / "ctranslate2" / "vmap.txt")
     for source in sentences(40):
         expected = full.candidates([vocabulary().pieces(source)])
-        assert candidates(folders() / "float32" / native_model.MAP_NAME, source) == expected
+        assert candidates(folders() / "float32" / native_map.NAME, source) == expected
 
 
 MAPS = {
@@ -383,7 +383,7 @@ def test_a_broken_map_is_named_with_its_line(tmp_path, text, message):
     some = vocabulary().source[10:13]
     (tmp_path / "vmap.txt").write_text(text.format(*some))
     with pytest.raises(UserError, match=r"vmap\.txt: " + message.format(*some)):
-        native_model.convert_map(tmp_path / "vmap.txt", words, words, tmp_path / native_model.MAP_NAME)
+        native_map.convert(tmp_path / "vmap.txt", words, words, tmp_path / native_map.NAME)
 
 
 def test_a_map_is_converted_in_little_memory(tmp_path):
@@ -393,7 +393,7 @@ def test_a_map_is_converted_in_little_memory(tmp_path):
     lines = (f"w{number % 200} w{number // 200 % 200} w{number // 40_000}\tw1 w2 w3\n" for number in range(count))
     (tmp_path / "vmap.txt").write_text("".join(lines))
     tracemalloc.start()
-    native_model.convert_map(tmp_path / "vmap.txt", words, words, tmp_path / native_model.MAP_NAME)
+    native_map.convert(tmp_path / "vmap.txt", words, words, tmp_path / native_map.NAME)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 200 * count
@@ -410,7 +410,7 @@ def folder(tmp_path):
 
 def test_a_model_folder_holds_what_its_readme_lists():
     exported = folders() / "int8"
-    files = {native_model.NAME, native_model.VOCABULARY, native_model.MAP_NAME, "sentencepiece.model"}
+    files = {native_weights.NAME, native_vocabulary.NAME, native_map.NAME, "sentencepiece.model"}
     assert {path.name for path in exported.iterdir()} == {*files, "model.json", "README.md"}
     assert read_json(exported / "model.json")["sha256"].keys() == files
     assert all(f"`{name}`" in (exported / "README.md").read_text() for name in files)
@@ -469,7 +469,7 @@ def test_an_unknown_piece_is_the_unknown_word_and_too_long_a_sentence_an_error_o
     assert len(one.translate([vocabulary().pieces([5])])) == 1  # the worker is free again
 
 
-@pytest.mark.parametrize("name", [native_model.NAME, native_model.VOCABULARY, native_model.MAP_NAME])
+@pytest.mark.parametrize("name", [native_weights.NAME, native_vocabulary.NAME, native_map.NAME])
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:-9])])
 def test_a_folder_with_a_damaged_file(folder, name, damage):
     flipped = bytearray((folder / name).read_bytes())

@@ -19,7 +19,7 @@ from native import KINDS, engine, folders, outputs, run, sentences
 from common.errors import UserError
 from decode import engines
 from decode.engines import Search
-from formats import native_model, safetensors
+from formats import native_map, native_packing, native_quantization, native_vocabulary, native_weights, safetensors
 
 FEW = sentences(6, longest=8)
 
@@ -62,13 +62,13 @@ def refused(path, message, weights=None):
 
 def stored_with(integers, name, root, path, **changes):
     """A copy of an int8 or int16 model with other weights in a product, with the offsets that belong to them."""
-    source = root / native_model.NAME
-    tensors, offsets = safetensors.read(source), native_model.offset(integers)
+    source = root / native_weights.NAME
+    tensors, offsets = safetensors.read(source), native_quantization.offset(integers)
     metadata = safetensors.metadata(source)
     if name == "output":
         tensors[metadata["rows.output"] + ".rows"] = integers
     else:
-        tensors[f"{name}.weight"] = native_model.panels(integers)
+        tensors[f"{name}.weight"] = native_packing.panels(integers)
     if integers.dtype == np.int8:
         tensors[f"{name}.offset"] = offsets
     safetensors.write(path, tensors | changes, metadata)
@@ -76,7 +76,7 @@ def stored_with(integers, name, root, path, **changes):
 
 def shape_of(name, root):
     """Outputs and inputs of a product."""
-    tensors, metadata = safetensors.read(root / native_model.NAME), safetensors.metadata(root / native_model.NAME)
+    tensors, metadata = safetensors.read(root / native_weights.NAME), safetensors.metadata(root / native_weights.NAME)
     if name == "output":
         return tensors[metadata["rows.output"] + ".rows"].shape
     outputs, groups, panel, group = tensors[f"{name}.weight"].shape
@@ -97,7 +97,7 @@ def test_weights_are_used_if_and_only_if_no_sum_can_overflow(kind, name, tmp_pat
     """By the exporter's own bounds, near which all of these are."""
     root, path = folders() / kind, tmp_path / "weights"
     rows, width = shape_of(name, root)
-    found, bound = set(), 2**31 // native_model.INT16_INPUT
+    found, bound = set(), 2**31 // native_quantization.INT16_INPUT
     for seed in range(40):
         generator = np.random.default_rng(seed)
         integers = np.zeros((rows, width), np.int8 if kind == "int8" else np.int16)
@@ -105,7 +105,7 @@ def test_weights_are_used_if_and_only_if_no_sum_can_overflow(kind, name, tmp_pat
         if kind == "int8":
             start = 8 * generator.integers(width // 8)
             integers[row, start : start + 8] = generator.integers(-60, 60, 8)
-            fits = native_model.lane_sum(integers).max() <= native_model.INT8_LANE
+            fits = native_quantization.lane_sum(integers).max() <= native_quantization.INT8_LANE
         else:
             integers[row] = generator.integers(-32768, 32767, width, endpoint=True)
             magnitudes = np.abs(integers[row].astype(np.int64)).cumsum()
@@ -135,12 +135,12 @@ def test_an_offset_that_no_weights_have_is_refused(name, tmp_path):
 @pytest.fixture
 def wide(tmp_path):
     """Writes an int4 model whose feed-forward layers have inputs enough for steps whose sums may overflow."""
-    root, inputs = folders() / "int4", 260 * native_model.INT4_INPUTS
-    tensors, metadata = safetensors.read(root / native_model.NAME), safetensors.metadata(root / native_model.NAME)
+    root, inputs = folders() / "int4", 260 * native_quantization.INT4_INPUTS
+    tensors, metadata = safetensors.read(root / native_weights.NAME), safetensors.metadata(root / native_weights.NAME)
     units = int(metadata["units"])
     for name in [name.removesuffix(".inner.bias") for name in tensors if name.endswith(".inner.bias")]:
         for product, shape in ((f"{name}.inner", (inputs, units)), (f"{name}.outer", (units, inputs))):
-            tensors |= native_model.linear(product, np.ones(shape, np.float32), np.zeros(shape[0]), "int4")
+            tensors |= native_weights.linear(product, np.ones(shape, np.float32), np.zeros(shape[0]), "int4")
 
     def write(name, changed):
         changes = {name: np.ascontiguousarray(changed, tensors[name].dtype).reshape(tensors[name].shape)}
@@ -172,7 +172,7 @@ def test_an_offset_that_no_half_bytes_have_is_refused(wide, beyond, fits):
 # The format
 
 
-@pytest.mark.parametrize("name", [native_model.NAME, native_model.MAP_NAME])
+@pytest.mark.parametrize("name", [native_weights.NAME, native_map.NAME])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_is_what_the_format_says(kind, name):
     """https://github.com/huggingface/safetensors#format; and large tensors start at multiples of 64 bytes."""
@@ -245,8 +245,8 @@ def fuzz(root, folder, seeds):
     for seed in seeds:
         generator = random.Random(seed)
         kind, of_map = generator.choice(KINDS), generator.random() < 0.3
-        paths = {name: root / kind / name for name in (native_model.NAME, native_model.MAP_NAME)}
-        name = native_model.MAP_NAME if of_map else native_model.NAME
+        paths = {name: root / kind / name for name in (native_weights.NAME, native_map.NAME)}
+        name = native_map.NAME if of_map else native_weights.NAME
         (folder / name).write_bytes(damaged(paths[name].read_bytes(), generator))
         (folder / "seed").write_text(str(seed))
         paths[name] = folder / name
@@ -281,7 +281,7 @@ def no_numbers(root, folder, _):
     Vectors with values that are not finite are refused; those of matrices are too many to look at.
     """
     for kind in KINDS:
-        header, data = split(root / kind / native_model.NAME)
+        header, data = split(root / kind / native_weights.NAME)
         vectors = ("output.bias", "decoder.norm.bias", "encoder.norm.scale")
         for name in (*vectors, *(["decoder.0.feed_forward.outer.weight"] if kind == "float32" else [])):
             start, end = header[name]["data_offsets"]
@@ -290,7 +290,7 @@ def no_numbers(root, folder, _):
                 worst = np.full((end - start) // 4, value, np.float32).tobytes()
                 join(folder / "weights", header, data[:start] + worst + data[end:])
                 if np.isfinite(value) or name not in vectors:
-                    used(folder / "weights", root / kind / native_model.MAP_NAME)
+                    used(folder / "weights", root / kind / native_map.NAME)
                     continue
                 with pytest.raises(engine.EngineError, match=f"'{name}' holds what is no finite number"):
                     engine.Model(folder / "weights")
@@ -404,10 +404,10 @@ CONNECTED = {
 def headers(kind):
     """Header, as JSON, and data of a file in float32."""
     if kind == "Transformer":
-        return split(folders() / "float32" / native_model.NAME)
+        return split(folders() / "float32" / native_weights.NAME)
     with tempfile.TemporaryDirectory() as folder:
         {"recurrent": recurrent, "connected": fully_connected}[kind].model().write("float32", Path(folder, "model"))
-        return split(Path(folder, "model", native_model.NAME))
+        return split(Path(folder, "model", native_weights.NAME))
 
 
 HEADERS = {f"Transformer, {name}": ("Transformer", *case) for name, case in HOSTILE.items()}
@@ -446,7 +446,7 @@ BARE = {
 def test_a_file_of_another_format(tmp_path, stored, message):
     (tmp_path / "weights").write_bytes(stored)
     refused(tmp_path / "weights", message)
-    refused(tmp_path / "weights", message, folders() / "float32" / native_model.NAME)
+    refused(tmp_path / "weights", message, folders() / "float32" / native_weights.NAME)
     with pytest.raises(UserError, match=r"weights: not a safetensors file"):
         safetensors.read(tmp_path / "weights")
 
@@ -456,13 +456,13 @@ def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match=r"weights: is missing; export the model again"):
         safetensors.read(tmp_path / "weights")
     refused(tmp_path, "not a regular file")
-    refused(tmp_path / "map", "No such file", folders() / "float32" / native_model.NAME)
+    refused(tmp_path / "map", "No such file", folders() / "float32" / native_weights.NAME)
 
 
 def test_a_map_is_no_model_and_a_model_no_map():
     folder = folders() / "float32"
-    refused(folder / native_model.MAP_NAME, "its format is not nmt-frontier-native-1")
-    refused(folder / native_model.NAME, "its format is not nmt-frontier-map-1", folder / native_model.NAME)
+    refused(folder / native_map.NAME, "its format is not nmt-frontier-native-1")
+    refused(folder / native_weights.NAME, "its format is not nmt-frontier-map-1", folder / native_weights.NAME)
 
 
 def table(**changes):
@@ -470,7 +470,7 @@ def table(**changes):
     ngrams = np.array([[5, -1], [5, 6]], np.int32)
     places = {"ngrams": ngrams, "starts": np.array([0, 1, 3], np.int32), "pieces": np.array([7, 8, 9], np.int32)}
     slots = np.full(16, -1, np.int32)
-    slots[native_model.hashes(ngrams) % 16] = [0, 1]
+    slots[native_map.hashes(ngrams) % 16] = [0, 1]
     found = {**places, "slots": slots, "always": np.array([1, 2], np.int32)}
     for name, value in changes.items():
         found[name] = np.array(value, np.int32) if isinstance(value, list) else value
@@ -505,8 +505,8 @@ HOSTILE_MAPS = {
 
 @pytest.mark.parametrize(("changes", "message"), HOSTILE_MAPS.values(), ids=HOSTILE_MAPS)
 def test_a_hostile_map(tmp_path, changes, message):
-    safetensors.write(tmp_path / "map", table(**changes), {"format": native_model.MAP_FORMAT})
-    refused(tmp_path / "map", message, folders() / "float32" / native_model.NAME)
+    safetensors.write(tmp_path / "map", table(**changes), {"format": native_map.FORMAT})
+    refused(tmp_path / "map", message, folders() / "float32" / native_weights.NAME)
 
 
 @pytest.mark.parametrize(
@@ -518,17 +518,17 @@ def test_a_hostile_map(tmp_path, changes, message):
 )
 def test_a_vocabulary_of_another_model(change, message, tmp_path):
     folder = shutil.copytree(folders() / "int8", tmp_path / "model")
-    stored = json.loads((folder / native_model.VOCABULARY).read_text())
+    stored = json.loads((folder / native_vocabulary.NAME).read_text())
     change(stored)
-    (folder / native_model.VOCABULARY).write_text(json.dumps(stored))
-    with pytest.raises(UserError, match=f"{native_model.VOCABULARY}: {message}"):
+    (folder / native_vocabulary.NAME).write_text(json.dumps(stored))
+    with pytest.raises(UserError, match=f"{native_vocabulary.NAME}: {message}"):
         engines.load(folder, Search(), checksums=False)
 
 
 def test_the_unchanged_map_is_accepted(tmp_path):
     """Else the tests above would prove nothing."""
-    safetensors.write(tmp_path / "map", table(), {"format": native_model.MAP_FORMAT})
-    used(folders() / "float32" / native_model.NAME, tmp_path / "map")
+    safetensors.write(tmp_path / "map", table(), {"format": native_map.FORMAT})
+    used(folders() / "float32" / native_weights.NAME, tmp_path / "map")
 
 
 @pytest.mark.parametrize(
@@ -541,7 +541,7 @@ def test_the_unchanged_map_is_accepted(tmp_path):
     ids=str,
 )  # fmt: skip
 def test_python_refuses_a_damaged_file(tmp_path, fields):
-    header, data = split(folders() / "float32" / native_model.NAME)
+    header, data = split(folders() / "float32" / native_weights.NAME)
     changed(tensors={NAME: fields})(header)
     join(tmp_path / "weights", header, data)
     with pytest.raises(UserError, match=r"weights: not a safetensors file, cut off or damaged"):
@@ -550,7 +550,7 @@ def test_python_refuses_a_damaged_file(tmp_path, fields):
 
 @pytest.mark.slow
 def test_python_refuses_or_reads_files_with_any_damage(tmp_path):
-    stored = (folders() / "int8" / native_model.MAP_NAME).read_bytes()
+    stored = (folders() / "int8" / native_map.NAME).read_bytes()
     for seed in range(300):
         (tmp_path / "map").write_bytes(damaged(stored, random.Random(seed)))
         try:

@@ -15,7 +15,7 @@ import pytest
 from native import engine, folders, outputs, sentences, worker
 
 from export import translate_command
-from formats import decoding, native_model
+from formats import decoding, native_map, native_packing, native_quantization, native_weights
 
 ENGINE = Path(__file__).parents[1] / "engine"
 LONG, SHORT = sentences(300, seed=5, longest=60), sentences(4, seed=6)
@@ -58,7 +58,7 @@ def test_results_are_the_caller_s_until_its_next_call(monkeypatch):
 
 
 def test_tiles_of_a_model_in_use_are_not_changed():
-    changed = engine.Model(folders() / "int8" / native_model.NAME)
+    changed = engine.Model(folders() / "int8" / native_weights.NAME)
     tile = "nmt_choose_tile", changed._handle, 16, 16, 1
     expected = outputs(worker("int8"), SHORT)
     user = engine.Worker(changed, threads=2)
@@ -147,11 +147,11 @@ def test_tables_of_another_unicode_are_refused(tmp_path, monkeypatch):
 # Limits
 
 NUMBERS = {
-    "kMostUnits": native_model.MOST_UNITS,
-    "kPanel": native_model.PANEL,
-    "kShortInput": native_model.INT16_INPUT,
-    "kLaneBound": native_model.INT8_LANE,
-    "kLongest": native_model.LONGEST,
+    "kMostUnits": native_weights.MOST_UNITS,
+    "kPanel": native_packing.PANEL,
+    "kShortInput": native_quantization.INT16_INPUT,
+    "kLaneBound": native_quantization.INT8_LANE,
+    "kLongest": native_map.LONGEST,
 }
 
 

@@ -14,7 +14,7 @@ from native import KINDS, called, engine, folders, kernels, outputs, sentences, 
 from common.errors import UserError
 from decode import engines
 from decode.engines import Search
-from formats import native_model, safetensors
+from formats import native_packing, native_quantization, native_weights, safetensors
 
 ROWS = 13  # more than any tile has, so that tiles of all sizes are used
 SIZES = [(16, 16), (16, 128), (48, 80), (64, 48), (1024, 128), (4096, 80)]  # inputs, outputs
@@ -57,16 +57,16 @@ def extremes(integers, kind):
 
 def linear(matrix, kind, bias=0):
     """The tensors of a product."""
-    tensors = native_model.linear("x", matrix, np.broadcast_to(bias, len(matrix)), kind)
+    tensors = native_weights.linear("x", matrix, np.broadcast_to(bias, len(matrix)), kind)
     return {name.removeprefix("x."): tensor for name, tensor in tensors.items()}
 
 
 def whole(matrix, kind):
     """The integers of weights in a type; in int4, nibbles times steps."""
-    if native_model.of_product(kind, matrix.shape[1]) != "int4":
-        return native_model.quantized(matrix, "int8" if kind == "int4" else kind)[0]
-    nibbles, steps, _ = native_model.halved(matrix)
-    return nibbles * np.repeat(steps.astype(int), native_model.INT4_INPUTS, axis=1)
+    if native_weights.of_product(kind, matrix.shape[1]) != "int4":
+        return native_quantization.quantized(matrix, "int8" if kind == "int4" else kind)[0]
+    nibbles, steps, _ = native_quantization.halved(matrix)
+    return nibbles * np.repeat(steps.astype(int), native_quantization.INT4_INPUTS, axis=1)
 
 
 def is_shifted(kind):
@@ -84,7 +84,7 @@ def cases(kind, inputs, outputs):
 
 
 def product(kind, tensors, rows, scales):
-    stored_in = native_model.of_product(stored(kind), rows.shape[1])
+    stored_in = native_weights.of_product(stored(kind), rows.shape[1])
     return kernels.product(tensors, stored_in, rows, scales, shifted=is_shifted(kind))
 
 
@@ -139,12 +139,12 @@ matrices = st.integers(1, 4).flatmap(
 @given(matrices)
 def test_no_sum_of_quantised_weights_can_overflow(matrix):
     """By the definition of the lanes in engine/kernels/dots.h."""
-    small, small_scale = native_model.quantized(matrix, "int8")
+    small, small_scale = native_quantization.quantized(matrix, "int8")
     for start in range(0, matrix.shape[1], 8):
         for lane in ((0, 1, 4, 5), (2, 3, 6, 7)):
             met = small[:, [start + place for place in lane]].astype(int)
             assert np.maximum(met, 0).sum(axis=1).max() <= 128 and np.minimum(met, 0).sum(axis=1).min() >= -128
-    large, large_scale = native_model.quantized(matrix, "int16")
+    large, large_scale = native_quantization.quantized(matrix, "int16")
     assert np.abs(large.astype(np.int64)).sum(axis=1).max() * 4095 < 2**31
     for integers, scale in ((small, small_scale), (large, large_scale)):
         assert np.abs(matrix / scale[:, None] - integers).max() <= 0.5 + 1e-2  # the nearest integer
@@ -154,7 +154,7 @@ def test_no_sum_of_quantised_weights_can_overflow(matrix):
 def test_no_sum_of_half_bytes_can_overflow(matrix):
     """And no group of inputs has a larger error than with the step that its largest weight alone would give it."""
     matrix = np.tile(matrix, 2)  # inputs in whole groups
-    nibbles, steps, scale = native_model.halved(matrix)
+    nibbles, steps, scale = native_quantization.halved(matrix)
     assert nibbles.min() >= -8 and nibbles.max() <= 7 and steps.min() >= -127
     assert np.abs(steps.astype(np.int64)).sum(axis=1).max() * 255 * 8 * 32 < 2**31
     groups = matrix.reshape(len(matrix), -1, 32).astype(float)
@@ -169,9 +169,9 @@ def test_no_sum_of_half_bytes_can_overflow(matrix):
 def exact_with(bounded):
     """Whether a product is exact, with or without the bound on weights."""
     matrix = np.ones((16, 64), np.float32)
-    integers, scale = native_model.quantized(matrix, "int8", bounded)
-    zeros = {"bias": np.zeros(16, np.float32), "offset": native_model.offset(integers)}
-    tensors = {"weight": native_model.panels(integers), "scale": np.ones_like(scale), **zeros}
+    integers, scale = native_quantization.quantized(matrix, "int8", bounded)
+    zeros = {"bias": np.zeros(16, np.float32), "offset": native_quantization.offset(integers)}
+    tensors = {"weight": native_packing.panels(integers), "scale": np.ones_like(scale), **zeros}
     rows = np.full((1, 64), 255, np.uint8)
     found = product("unsigned int8", tensors, rows, np.ones(1, np.float32))
     return bool((found == 255 * integers.astype(int).sum(axis=1)).all())
@@ -295,9 +295,9 @@ def digest(arrays):
 
 def overflowing(root, kind, product, folder):
     """A worker with a model in which the outputs of a product are too large for float32."""
-    tensors, name = safetensors.read(Path(root, kind, native_model.NAME)), f"{product}.scale"
+    tensors, name = safetensors.read(Path(root, kind, native_weights.NAME)), f"{product}.scale"
     tensors[name] = np.full_like(tensors[name], 3e38)
-    safetensors.write(folder / product, tensors, safetensors.metadata(Path(root, kind, native_model.NAME)))
+    safetensors.write(folder / product, tensors, safetensors.metadata(Path(root, kind, native_weights.NAME)))
     return engine.Worker(engine.Model(folder / product))
 
 

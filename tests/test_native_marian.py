@@ -14,7 +14,8 @@ from export import untrained_marian
 from export.import_teacher import Teacher, import_native
 from export.marian_parameters import CONFIG, Parameters
 from export.read_marian import read
-from formats import marian, native_model, opennmt_tf
+from formats import marian, native_weights, opennmt_tf
+from formats.native_vocabulary import Vocabulary
 from formats.shape import shape
 
 pytestmark = [
@@ -39,11 +40,11 @@ def model(model_of):
 
 
 def worker(model, kind="float32"):
-    return engine.Worker(engine.Model(model.parent / kind / native_model.NAME))
+    return engine.Worker(engine.Model(model.parent / kind / native_weights.NAME))
 
 
 def numbers(model, sentences, side="numbers"):
-    return [*map(getattr(native_model.Vocabulary.read(model.parent / "float32"), side), sentences)]
+    return [*map(getattr(Vocabulary.read(model.parent / "float32"), side), sentences)]
 
 
 @pytest.mark.parametrize("beam", [1, 4])
@@ -66,7 +67,7 @@ def test_native_and_marian_translate_alike(model, beam):
 def test_native_and_marian_give_a_translation_the_same_probability(model):
     """Scores of Marian's translations, so that the search does not matter."""
     expected = translations(model, BATCH, 1, factor=3)
-    vocabulary = native_model.Vocabulary.read(model.parent / "float32").target_numbers
+    vocabulary = Vocabulary.read(model.parent / "float32").target_numbers
     targets = [[vocabulary[piece] for piece in pieces] for pieces, _ in expected]
     found = worker(model).score(numbers(model, BATCH), targets)
     ended = [len(target) < 3 * len(source) for source, target in zip(BATCH, targets, strict=True)]
@@ -76,7 +77,7 @@ def test_native_and_marian_give_a_translation_the_same_probability(model):
                                rtol=0, atol=1e-4)  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", native_model.TYPES)
+@pytest.mark.parametrize("kind", native_weights.TYPES)
 def test_a_sentence_is_translated_alike_in_any_batch(model, kind):
     sources = numbers(model, BATCH[:100])
     whole = outputs(worker(model, kind), sources, beam_size=3, longest=LONGEST)
@@ -111,7 +112,7 @@ def test_a_teacher_of_each_kind_is_imported(model, tmp_path):
     options = {"model_path": str(model), "vocab_paths": [str(model.with_name(marian.VOCABULARY))] * 2}
     teacher = Teacher.of({"converted": {"from": "marian", "options": options}})
     import_native(teacher, None, tmp_path / "native-int8")
-    weights = [folder / native_model.NAME for folder in (model.parent / "int8", tmp_path / "native-int8")]
+    weights = [folder / native_weights.NAME for folder in (model.parent / "int8", tmp_path / "native-int8")]
     assert len({path.read_bytes() for path in weights}) == 1
 
 

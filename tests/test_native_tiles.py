@@ -14,7 +14,8 @@ from common.errors import UserError
 from decode import engines, tuned
 from decode.engines import Search
 from decode.engines.native import tiled_rows, tiles
-from formats import model_folder, native_model
+from formats import model_folder, native_map, native_weights
+from formats.native_vocabulary import Vocabulary
 from measure import tune
 
 CHOSEN = [tile for tile in engine.TILES if tile != "usual"]
@@ -44,7 +45,7 @@ def test_products_are_the_same_in_all_tiles(kind, inputs, count):
 def test_a_model_translates_the_same_with_any_tiles_and_packing(kind, way):
     folder = folders() / kind
     shapes = dict.fromkeys(tune.of_model(folder), way) if way in CHOSEN else None
-    files = folder / native_model.NAME, folder / native_model.MAP_NAME
+    files = folder / native_weights.NAME, folder / native_map.NAME
     rows = dict.fromkeys(tune.of_model(folder), 2) if way == "amx" else None
     cut = engine.Worker(engine.Model(*files, shapes, () if way in CHOSEN else {"packed"}, rows))
     batch = sentences(20)
@@ -54,7 +55,7 @@ def test_a_model_translates_the_same_with_any_tiles_and_packing(kind, way):
 def test_every_product_of_a_model_is_timed_in_every_type_and_tile(quick):
     found = tune.products(folders() / "int8")
     assert {tuple(map(int, shape.split("x"))) for shape in found} == {*tune.of_model(folders() / "int8")}
-    assert any(shape.endswith(f"x{len(native_model.Vocabulary.read(folders() / 'int8').target)}") for shape in found)
+    assert any(shape.endswith(f"x{len(Vocabulary.read(folders() / 'int8').target)}") for shape in found)
     for of_types in found.values():
         assert [*of_types] == [*KINDS]
         assert all([*times] == TIMED and min(times.values()) > 0 for times in of_types.values())

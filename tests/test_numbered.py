@@ -9,7 +9,7 @@ from models import sentencepiece_model
 
 from decode.translator import Tokenizer
 from formats import tokenizers
-from formats.native_model import Vocabulary
+from formats.native_vocabulary import Vocabulary
 from formats.numbered import Numbered
 
 LINES = st.text("abcdefgh .▁<s>中", max_size=30) | st.sampled_from([">>cs<< abc", "中国 ab", "<unk> </s>", ""])

@@ -21,7 +21,7 @@ from decode.pipeline import Pipeline
 from decode.translate import report, resumable_output, translate
 from decode.translator import Tokenizer, Translator
 from formats import marian, opennmt_tf
-from formats.native_model import Vocabulary
+from formats.native_vocabulary import Vocabulary
 from formats.sentence import has_letters
 from formats.vocabulary_map import SPECIAL
 from train.vocabulary import train

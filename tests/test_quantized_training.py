@@ -6,8 +6,8 @@ import tensorflow as tf
 from training_settings import TOKENS, VALUES, model, typed
 
 from export import read_opennmt_tf
-from formats import native_model
-from formats.native_model import INT4_INPUTS
+from formats import native_quantization, native_weights
+from formats.native_quantization import INT4_INPUTS
 from train.dataset import dataset
 from train.quantization import RoundedWeights
 from train.replicas import PARAMETERS, FirstBatches
@@ -41,10 +41,10 @@ def exported(made, folder):
 
 def of_type(weights, kind, bounded):
     """The weights as the engine multiplies by them."""
-    if native_model.of_product(kind, weights.shape[1]) == "int4":
-        integers, steps, scale = native_model.halved(weights)
+    if native_weights.of_product(kind, weights.shape[1]) == "int4":
+        integers, steps, scale = native_quantization.halved(weights)
         return integers * np.repeat(steps * scale[:, None], INT4_INPUTS, axis=1)
-    integers, scale = native_model.quantized(weights.astype(np.float32), "int8", bounded)
+    integers, scale = native_quantization.quantized(weights.astype(np.float32), "int8", bounded)
     return integers * scale[:, None]
 
 
@@ -60,7 +60,7 @@ def test_weights_are_rounded_as_an_export_rounds_them(tmp_path, name, kind):
     assert len(found) > 8
     coarser = 0
     for part, (matrix, bounded) in before.items():
-        of_part = native_model.ROWS.get(kind, kind) if part.startswith("rows") else kind
+        of_part = native_weights.ROWS.get(kind, kind) if part.startswith("rows") else kind
         expected = of_type(matrix, of_part, bounded)
         assert not np.allclose(expected, matrix, atol=1e-6), part
         assert found[part][0] == pytest.approx(expected, abs=1e-6), part

@@ -10,7 +10,8 @@ from models import sentences
 from decode.translator import Tokenizer
 from export.model import export
 from export.toolkits.found import Options
-from formats import native_model, safetensors
+from formats import native_weights, safetensors
+from formats.native_vocabulary import Vocabulary
 
 REASON = "pip install -r requirements-huggingface.lock"
 torch = pytest.importorskip("torch", reason=REASON)
@@ -62,10 +63,10 @@ def both(request, tmp_path_factory):
         safetensors.write(folder / "model.safetensors", tensors, {"format": "pt"})
     export(folder, folder / "out", ["float32"], Options(languages=LANGUAGES.get(kind)))
     made = folder / "out/native-float32"
-    vocabulary = native_model.Vocabulary.read(made)
+    vocabulary = Vocabulary.read(made)
     sources = [vocabulary.numbers(Tokenizer(made).encode(line)) for line in LINES]
     prefix = [vocabulary.target_numbers[piece] for piece in vocabulary.target_prefix]
-    worker = engine.Worker(engine.Model(made / native_model.NAME))
+    worker = engine.Worker(engine.Model(made / native_weights.NAME))
     return transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), worker, sources, prefix
 
 

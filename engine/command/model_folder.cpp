@@ -52,7 +52,7 @@ ModelFolder::ModelFolder(const std::string& folder) {
     throw Error(error);
 }
 
-// As formats.native_model.Vocabulary.texts, each ended by a zero.
+// As formats.native_vocabulary.Vocabulary.texts, each ended by a zero.
 std::string ModelFolder::texts(const std::vector<std::string>& pieces, bool target) const {
   static const std::string kMark = "▁";
   std::string found;

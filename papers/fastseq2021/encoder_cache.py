@@ -45,7 +45,7 @@ from experiments import altered_models
 from experiments.altered_models import ForcedLength, converted, exactly, write_few
 from formats import ctranslate2_model, safetensors
 from formats.measurement import Spread
-from formats.native_model import Vocabulary
+from formats.native_vocabulary import Vocabulary
 from measure import in_process, timing_loop
 from measure.in_process import Conditions
 from measure.timing_loop import Usage, forget_peak, peak_rss_bytes, watch

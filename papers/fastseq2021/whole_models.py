@@ -32,8 +32,8 @@ from common.files import read_json, write_json
 from decode.engines import Batch, native
 from decode.pipeline import Pipeline
 from decode.translator import Tokenizer
-from formats import loading, native_model
-from formats.native_model import Vocabulary
+from formats import loading, native_weights
+from formats.native_vocabulary import Vocabulary
 from papers.fastseq2021.random_models import LANGUAGES, MODELS, Shape, make
 
 Numbers = list[list[int]]
@@ -95,7 +95,7 @@ def in_transformers(forced: Forced, folder: Path, cores: int, use_cache: bool = 
 
 def in_native(forced: Forced, folder: Path, cores: int, without: frozenset[str] = frozenset()) -> Translate:
     engine, shape = native.library(), forced.shape
-    worker = engine.Worker(engine.Model(folder / native_model.NAME, without=without), cores)
+    worker = engine.Worker(engine.Model(folder / native_weights.NAME, without=without), cores)
     length = {"shortest": shape.output, "longest": shape.output}
     search = {"beam_size": shape.beam, "blocked_ngram": shape.ngram, "as_transformers": True}
     options = engine.Options(**search, **length, without=without)

@@ -19,7 +19,7 @@ from decode.pipeline import GPU, MANY_CORES, LongLines, Pipeline
 from decode.protection import Missing, protection
 from formats import records, switches
 from formats.decoding import MAXIMUM_INPUT, ONE_CORE, longest_output
-from formats.native_model import NO_TEXT
+from formats.native_vocabulary import NO_TEXT
 from formats.tokenizers import of_folder
 
 BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings on which the content of batches depends

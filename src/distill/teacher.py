@@ -26,9 +26,10 @@ from decode.engines.native import Native
 from decode.pipeline import GPU
 from distill.n_best_lists import Hypothesis
 from distill.settings import Prefix, Settings
-from formats import loading, native_model, records, safetensors
+from formats import loading, native_weights, records, safetensors
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT, compute_type, prepare
 from formats.model_folder import Description
+from formats.native_vocabulary import Vocabulary
 from formats.tokenizers import Tokenizer
 
 Pieces = list[str]  # without control tokens
@@ -145,7 +146,7 @@ class NativeTeacher(Native):
 
     def _describe(self, folder: Path) -> Description:
         """By its weights: the folders of export.native have no ``model.json``."""
-        kind = safetensors.metadata(folder / native_model.NAME).get("type", "")
+        kind = safetensors.metadata(folder / native_weights.NAME).get("type", "")
         return Description(engine=self.name, quantization=kind, vocabulary_map=False)
 
     def n_best(
@@ -269,7 +270,7 @@ class Teacher:
 def check_prefix(model: Path, before: Pieces, begin: Pieces) -> None:
     """Compare prefixes with the vocabulary of a model. Raises UserError as ``Teacher``."""
     if (model / NativeTeacher.weights).exists():
-        vocabulary = native_model.Vocabulary.read(model)
+        vocabulary = Vocabulary.read(model)
         source, target = vocabulary.source, vocabulary.target
     else:
         source = target = CTranslate2.vocabulary(model)

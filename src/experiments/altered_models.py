@@ -17,11 +17,11 @@ from decode import engines
 from decode.engines import Batch, native
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from formats import ctranslate2_model, loading, native_model
+from formats import ctranslate2_model, loading, native_map
 from formats.ctranslate2_model import Model
 from formats.decoding import compute_type
 from formats.experiments import FEW
-from formats.native_model import Vocabulary
+from formats.native_vocabulary import Vocabulary
 
 ATTENTION = "/attention/"  # in names of weights: between decoder and encoder; self-attention is /self_attention/
 ENCODER = ("TransformerEncoderSpec", 1)  # name and revision of the specification of an encoder
@@ -93,7 +93,7 @@ def exactly(pieces: int) -> dict[str, int]:
 def converted(text: Path, folder: Path, path: Path) -> Path:
     """Write a map of CTranslate2 in the native engine's format, for the model in a folder. Returns the path."""
     vocabulary = Vocabulary.read(folder)
-    native_model.convert_map(text, vocabulary.source_numbers, vocabulary.target_numbers, path)
+    native_map.convert(text, vocabulary.source_numbers, vocabulary.target_numbers, path)
     return path
 
 

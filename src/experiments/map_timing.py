@@ -29,7 +29,7 @@ from experiments.altered_models import ForcedLength, converted
 from formats.decoding import longest_output
 from formats.experiments import MapTimingRow
 from formats.measurement import Spread
-from formats.native_model import Vocabulary
+from formats.native_vocabulary import Vocabulary
 from formats.records import sources
 from formats.vocabulary_map import VocabularyMap
 from measure import in_process, timing_loop

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from common.errors import UserError
 from decode.engines import ENGINES, refusal
 from decode.engines.native import Native
-from formats import native_model
-from formats.native_model import pad_inputs, pad_outputs
+from formats import native_quantization, native_weights
+from formats.native_packing import pad, pad_inputs, pad_outputs, padded
+from formats.native_vocabulary import Vocabulary
 
 Product = tuple[NDArray[Any], NDArray[Any]]  # weights [outputs, inputs], bias [outputs]
 Norm = tuple[NDArray[Any], NDArray[Any] | None]  # scale and bias of a normalisation, [units]; no bias without a mean
@@ -25,7 +26,7 @@ UNSCALED = {"source_factor": 1.0, "target_factor": 1.0}  # metadata of a model t
 
 @dataclass
 class FloatModel:
-    """Weights by their names in the native file, padded to multiples of 16 (formats.native_model).
+    """Weights by their names in the native file, padded to multiples of 16 (formats.native_packing).
 
     origin: the file or folder, for messages. metadata: of the file, without the type. products: matrices with their
     biases. vectors: of layer normalisation and positions, as they are stored. embeddings: the matrix of ``source``,
@@ -40,7 +41,7 @@ class FloatModel:
     vectors: dict[str, NDArray[Any]]
     embeddings: dict[str, tuple[str, NDArray[Any]]]
     output_bias: NDArray[Any]
-    vocabulary: native_model.Vocabulary
+    vocabulary: Vocabulary
     integers: bool = False
 
     def __post_init__(self) -> None:
@@ -55,27 +56,27 @@ class FloatModel:
         """The tensors in a type, and metadata that name those of the embeddings; tied ones share a name."""
         tensors = {name: value.astype(np.float32) for name, value in self.vectors.items()}
         for name, (weights, bias) in self.products.items():
-            tensors |= native_model.linear(name, weights, bias, kind, self.integers)
-        kind = native_model.ROWS.get(kind, kind)
+            tensors |= native_weights.linear(name, weights, bias, kind, self.integers)
+        kind = native_weights.ROWS.get(kind, kind)
         stored: dict[str, str] = {}
         for side in ("output", "source", "target"):  # the output layer's first: its integers are bounded
             origin, matrix = self.embeddings[side]
             if origin not in stored:
                 stored[origin] = side
-                tensors |= native_model.rows(side, matrix, kind, side == "output", self.integers)
-        entries = native_model.padded(len(self.output_bias))
-        tensors["output.bias"] = native_model.pad(self.output_bias.astype(np.float32), entries)
+                tensors |= native_weights.rows(side, matrix, kind, side == "output", self.integers)
+        entries = padded(len(self.output_bias))
+        tensors["output.bias"] = pad(self.output_bias.astype(np.float32), entries)
         if kind == "int8":
-            tensors["output.offset"] = native_model.offset(tensors["output.rows"])
+            tensors["output.offset"] = native_quantization.offset(tensors["output.rows"])
         return tensors, {f"rows.{side}": stored[origin] for side, (origin, _) in self.embeddings.items()}
 
     def coarser(self) -> tuple[int, int]:
         """Of how many 8-bit channels of products the integers are not kept, because their sums could overflow."""
         changed = total = 0
         for matrix in [*(weights for weights, _ in self.products.values()), self.embeddings["output"][1]]:
-            step = native_model.steps(matrix)
+            step = native_quantization.steps(matrix)
             integers = np.rint(matrix / np.where(step > 0, step, 1)[:, None])
-            kept = (step > 0) & (native_model.lane_sum(integers) <= native_model.INT8_LANE)
+            kept = (step > 0) & (native_quantization.lane_sum(integers) <= native_quantization.INT8_LANE)
             used = matrix.any(axis=1)
             changed, total = changed + int((used & ~kept).sum()), total + int(used.sum())
         return changed, total
@@ -84,7 +85,7 @@ class FloatModel:
         """Write the weights in a type, and the vocabularies, into a new folder."""
         folder.mkdir(parents=True)
         tensors, places = self.tensors(kind)
-        native_model.write(folder / native_model.NAME, tensors, {**self.metadata, **places, "type": kind})
+        native_weights.write(folder / native_weights.NAME, tensors, {**self.metadata, **places, "type": kind})
         self.vocabulary.write(folder)
 
 

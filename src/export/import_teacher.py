@@ -25,7 +25,7 @@ from decode.engines.native import Native
 from export import read_ctranslate2, read_marian, read_opennmt_tf
 from export.float_model import FloatModel
 from export.marian_parameters import Parameters, read_pieces
-from formats import native_model, opennmt_tf
+from formats import native_weights, opennmt_tf
 from formats.conversion import Converter
 from formats.ctranslate2_model import ENVIRONMENTS
 
@@ -62,7 +62,7 @@ class Teacher(Struct):
 
 def import_native(teacher: Teacher, vocabulary: Path | None, output: Path) -> None:
     """Write ``output``, a folder named native-TYPE. Raises UserError as import_teacher, and for what native lacks."""
-    kind = native_model.kind(output)
+    kind = native_weights.kind(output)
     with atomic_path(output) as part:
         _float_model(teacher, vocabulary, output).write(kind, part)
 

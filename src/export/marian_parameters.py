@@ -16,7 +16,8 @@ from common.errors import UserError
 from decode.engines.marian import Marian
 from decode.engines.native import Native
 from export.float_model import Product
-from formats import marian, marian_binary, native_model
+from formats import marian, marian_binary
+from formats.native_vocabulary import Vocabulary
 
 CONFIG = "special:model.yml"  # the entry that holds Marian's options
 ALPHAS = "_QuantMultA"  # ends the names of fixed scales of inputs, which the native engine does not need
@@ -148,5 +149,5 @@ def framing(target: list[str]) -> dict[str, object]:
     return {"start": end, "end": end, "start_from_zero": True}
 
 
-def vocabulary(source: list[str], target: list[str]) -> native_model.Vocabulary:
-    return native_model.Vocabulary(source, target, marian.UNKNOWN, suffix=[marian.END])
+def vocabulary(source: list[str], target: list[str]) -> Vocabulary:
+    return Vocabulary(source, target, marian.UNKNOWN, suffix=[marian.END])

@@ -16,7 +16,7 @@ from decode.engines.native import Native
 from export import model_folder
 from export.toolkits import ctranslate2, huggingface, marian, opennmt_tf
 from export.toolkits.found import Found, Options, check_tokenizer
-from formats import native_model, tokenizers
+from formats import native_weights, tokenizers
 from formats.marian_binary import content
 from formats.model_folder import Description, Making
 
@@ -108,7 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=there, help="file or folder of the model")
     parser.add_argument("--output", type=Path, required=True, help="folder of the model folders; its name is theirs")
-    parser.add_argument("--types", nargs="+", choices=native_model.TYPES, default=["int8"], help="(default: int8)")
+    parser.add_argument("--types", nargs="+", choices=native_weights.TYPES, default=["int8"], help="(default: int8)")
     parser.add_argument("--languages", nargs=2, metavar=("SOURCE", "TARGET"), help="codes, where no file tells them")
     parser.add_argument(
         "--tokenizer", type=there, nargs="+", default=[], help="SentencePiece model, one a side, or BPE"

@@ -12,7 +12,7 @@ from common.errors import command
 from common.files import atomic_path
 from common.progress import progress
 from export import read_ctranslate2, read_opennmt_tf
-from formats import ctranslate2_model, native_model
+from formats import ctranslate2_model, native_weights
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="folders, whose names end in -TYPE")
     args = parser.parse_args()
 
-    kinds = {output: native_model.kind(output) for output in args.outputs}
+    kinds = {output: native_weights.kind(output) for output in args.outputs}
     reader = read_ctranslate2 if (args.model / ctranslate2_model.NAME).exists() else read_opennmt_tf
     model = reader.read(args.model)
     for output, kind in progress(kinds.items(), "converting", total=len(kinds), unit="type"):

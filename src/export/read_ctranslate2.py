@@ -15,7 +15,8 @@ from common.errors import UserError
 from common.files import read_json
 from decode.engines.ctranslate2 import CTranslate2
 from export.float_model import FloatModel, LayerWeights, Norm, Product, check_widths
-from formats import ctranslate2_model, native_model
+from formats import ctranslate2_model
+from formats.native_vocabulary import Vocabulary
 
 # Metadata of the activations, by CTranslate2's numbers.
 ACTIVATIONS: dict[int, dict[str, object]] = {
@@ -137,7 +138,7 @@ def read(folder: Path) -> FloatModel:
         **layers.metadata,
     }
     prefix, suffix = ([config[f"{name}_token"]] if config.get(f"add_source_{name}") else [] for name in ("bos", "eos"))
-    vocabulary = native_model.Vocabulary(source, target, config["unk_token"], prefix, suffix)
+    vocabulary = Vocabulary(source, target, config["unk_token"], prefix, suffix)
     model = FloatModel(
         folder, metadata, layers.products, layers.vectors, embeddings, output_bias, vocabulary, weights.integers
     )

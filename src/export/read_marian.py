@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from common.errors import UserError
 from export.float_model import UNSCALED, FloatModel, LayerWeights, Norm, Product
 from export.marian_parameters import ONLY, Parameters, framing, vocabulary
-from formats.native_model import padded
+from formats.native_packing import padded
 
 ONLY_RECURRENT = {**ONLY, "enc-type": "bidirectional", "enc-depth": 1, "dec-depth": 1}
 CELLS = ("gru", "gru-nematus")  # they differ only in layer normalisation

@@ -9,9 +9,10 @@ import numpy as np
 from common.errors import UserError
 from export import opennmt_tf_recurrent as recurrent
 from export.float_model import FloatModel, Layers, LayerWeights, Norm, check_widths, dense, joined
-from formats import native_model, opennmt_tf
+from formats import opennmt_tf
 from formats.conversion import EPSILON
-from formats.native_model import padded
+from formats.native_packing import padded
+from formats.native_vocabulary import Vocabulary
 from formats.opennmt_tf import END, START, UNKNOWN
 
 
@@ -20,13 +21,13 @@ def read(checkpoint: Path) -> FloatModel:
     return of_model(opennmt_tf.load_checkpoint(checkpoint), vocabulary(checkpoint), checkpoint)
 
 
-def vocabulary(checkpoint: Path) -> native_model.Vocabulary:
+def vocabulary(checkpoint: Path) -> Vocabulary:
     """The joint vocabulary of a checkpoint, whose last entry is OpenNMT-tf's own."""
     pieces = opennmt_tf.read_vocabulary(checkpoint / "vocabulary.txt")
-    return native_model.Vocabulary([*pieces, UNKNOWN], [*pieces, UNKNOWN], UNKNOWN)
+    return Vocabulary([*pieces, UNKNOWN], [*pieces, UNKNOWN], UNKNOWN)
 
 
-def of_model(model: Any, pieces: native_model.Vocabulary, origin: Path) -> FloatModel:
+def of_model(model: Any, pieces: Vocabulary, origin: Path) -> FloatModel:
     """A loaded model. Raises UserError as ``read``."""
     products, vectors, metadata = _layers(model, origin)
     output = model.decoder.output_layer

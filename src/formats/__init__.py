@@ -18,7 +18,8 @@ Models:
 - ``opennmt_tf``: OpenNMT-tf's checkpoints and vocabulary files
 - ``marian``: Marian's model folders and command line
 - ``loading``: load CTranslate2 and SentencePiece models
-- ``native_model``: weights and vocabulary map of the native engine
+- ``native_weights``, ``native_vocabulary`` and ``native_map``: the files of the native engine
+- ``native_quantization`` and ``native_packing``: how its weights become integers, and panels
 - ``numbered``: from text to the numbers of a native model's pieces and back
 - ``safetensors``: safetensors files that are mapped into memory
 - ``decoding``: the longest output, and the types that CTranslate2 computes in

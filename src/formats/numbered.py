@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from formats.native_model import Vocabulary
+from formats.native_vocabulary import Vocabulary
 from formats.sentence import sentence
 from formats.tokenizers import MARKS, Processors, Tokenizer
 

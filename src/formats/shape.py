@@ -9,7 +9,7 @@ from typing import Any
 
 from common.files import read_yaml
 from formats.model_description import CATALOG, RECURRENT, TRANSFORMER, own_model
-from formats.native_model import PANEL
+from formats.native_packing import PANEL
 
 SELF_ATTENTION = "self-attention"
 # How a Transformer's decoder reads previous outputs (layers.history_decoder): by self-attention; as the mean of all

@@ -21,7 +21,7 @@ from decode.batching import batches
 from decode.engines import Search
 from decode.engines.native import Native
 from decode.translator import Tokenizer
-from formats import model_folder, native_model, records, safetensors
+from formats import model_folder, native_weights, records, safetensors
 from formats.decoding import ONE_CORE
 from formats.model_folder import Calibration, Making
 
@@ -34,7 +34,7 @@ def input_scales(folder: Path, lines: list[str]) -> dict[str, Any]:
     if description.engine != Native.name or description.quantization == "float32":
         raise UserError(f"{folder}: is {description.engine} {description.quantization}; only models of the native"
                         " engine in int16, int8 and int4 have scales to fix")  # fmt: skip
-    if any(name.endswith(SUFFIX) for name in safetensors.read(folder / native_model.NAME)):
+    if any(name.endswith(SUFFIX) for name in safetensors.read(folder / native_weights.NAME)):
         raise UserError(f"{folder}: its scales are fixed already; take the folder that it was made from")
     encode = Tokenizer(folder).encode
     if not (sentences := [pieces for pieces in map(encode, lines) if pieces]):
@@ -46,19 +46,19 @@ def input_scales(folder: Path, lines: list[str]) -> dict[str, Any]:
 
 def write(folder: Path, scales: dict[str, float], about: Calibration, output: Path) -> None:
     """Copy a model folder and fix the scales of its products. about: how they were found, for ``model.json``."""
-    weights = folder / native_model.NAME
+    weights = folder / native_weights.NAME
     tensors = dict(safetensors.read(weights))
     tensors |= {f"{name}{SUFFIX}": np.array([scale], np.float32) for name, scale in scales.items()}
     description = engines.describe(folder)
     description.made_by = description.made_by or Making()
     description.made_by.input_scales = about
-    changed = (native_model.NAME, model_folder.DESCRIPTION, *model_folder.NOT_DECODED)
+    changed = (native_weights.NAME, model_folder.DESCRIPTION, *model_folder.NOT_DECODED)
     with atomic_path(output) as part:
         part.mkdir(parents=True)
         for path in folder.iterdir():
             if path.name not in changed:
                 shutil.copy(path, part)
-        safetensors.write(part / native_model.NAME, tensors, safetensors.metadata(weights))
+        safetensors.write(part / native_weights.NAME, tensors, safetensors.metadata(weights))
         description.sha256 = model_folder.checksums(part)
         write_json(part / model_folder.DESCRIPTION, description)
         if (readme := folder / model_folder.README).exists():

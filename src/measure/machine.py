@@ -24,7 +24,7 @@ from decode import engines, tuned
 from decode.engines import native
 from decode.engines.native import Native
 from decode.translator import best_batch
-from formats import native_model
+from formats import native_weights
 
 PEAK_ROWS, PEAK_OUTPUTS, PEAK_INPUTS = (12, 32), 32, 256  # whole tiles of vectors, of AMX; 8 KiB of int8 weights
 SECONDS = 0.2  # to try each peak and rate
@@ -48,7 +48,7 @@ def peak(kind: str) -> float:
 
     random = np.random.default_rng(1)
     matrix = random.normal(size=(PEAK_OUTPUTS, PEAK_INPUTS)).astype(np.float32)
-    weights = native_model.linear("w", matrix, np.zeros(PEAK_OUTPUTS), kind)
+    weights = native_weights.linear("w", matrix, np.zeros(PEAK_OUTPUTS), kind)
     tensors = {name.partition(".")[2]: tensor for name, tensor in weights.items()}
     best = 0.0
     for count in PEAK_ROWS:
@@ -120,7 +120,7 @@ def able(core: int) -> dict[str, Any]:
             "cores": len(cores),
             "sets": engine.available_sets(),
             "used": engine.isa(),
-            "peaks": {kind: peak(kind) for kind in native_model.TYPES},
+            "peaks": {kind: peak(kind) for kind in native_weights.TYPES},
             "levels": levels(),
         }
     finally:

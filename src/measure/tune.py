@@ -36,7 +36,7 @@ from decode.engines.native import Native
 from decode.pipeline import MANY_CORES
 from decode.translate import decoded
 from decode.tuned import Settings, Times
-from formats import model_folder, native_model, records, safetensors
+from formats import model_folder, native_packing, native_weights, records, safetensors
 from formats.decoding import ONE_CORE
 from measure import timing_loop
 from measure.kept_runs import inherited, others
@@ -58,7 +58,7 @@ SENTENCES = 2000
 def products(folder: Path) -> Times:
     """The speeds of all products of the model in a folder."""
     return {
-        f"{inputs}x{outputs}": {kind: tiles(inputs, outputs, kind) for kind in native_model.TYPES}
+        f"{inputs}x{outputs}": {kind: tiles(inputs, outputs, kind) for kind in native_weights.TYPES}
         for inputs, outputs in shapes(folder)
     }
 
@@ -93,7 +93,7 @@ def shapes(folder: Path) -> Iterable[tuple[int, int]]:
 
 def of_model(folder: Path) -> Iterator[tuple[int, int]]:
     """Inputs and outputs of its products; the output layer has as many outputs as there are target pieces."""
-    path = folder / native_model.NAME
+    path = folder / native_weights.NAME
     tensors, shape = safetensors.read(path), safetensors.metadata(path)
     for name, tensor in tensors.items():
         if name.endswith(".weight"):  # [outputs / 16][inputs / group][16][group]
@@ -107,10 +107,10 @@ def tiles(inputs: int, outputs: int, kind: str, count: int = ROWS) -> dict[str, 
     from nmt_frontier_engine import TILES, isa, kernels
 
     random = np.random.default_rng(1)
-    outputs = native_model.padded(min(outputs, CANDIDATES))
+    outputs = native_packing.padded(min(outputs, CANDIDATES))
     matrix = random.normal(size=(outputs, inputs)).astype(np.float32)
-    kind = native_model.of_product(kind, inputs)
-    weights = native_model.linear("w", matrix, np.zeros(outputs), kind)
+    kind = native_weights.of_product(kind, inputs)
+    weights = native_weights.linear("w", matrix, np.zeros(outputs), kind)
     tensors = {name.partition(".")[2]: tensor for name, tensor in weights.items()}
     rows, scale = kernels.quantise(random.normal(size=(count, inputs)).astype(np.float32), kind)
 

@@ -2,15 +2,15 @@
 
 The forward pass and the gradients have the weights as the native engine stores them; the gradients then change the
 weights in float32, from which the rounded ones are made anew (the straight-through estimator of Bengio et al. 2013).
-This is the rounding of formats.native_model, in TensorFlow to take place where the weights are.
+This is the rounding of formats.native_quantization, in TensorFlow to take place where the weights are.
 """
 
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from formats import native_model
-from formats.native_model import INT4_DIVISORS, INT4_INPUTS, INT4_STEPS, INT8_LANE
+from formats import native_packing, native_weights
+from formats.native_quantization import INT4_DIVISORS, INT4_INPUTS, INT4_STEPS, INT8_LANE
 
 
 class RoundedWeights:
@@ -49,7 +49,7 @@ def matrices(model: Any, kind: str) -> Iterator[tuple[Any, Callable[[Any], Any]]
 
     layers = [*model.submodules]
     heads = {id(layer.linear_output): layer.num_heads for layer in layers if isinstance(layer, MultiHeadAttention)}
-    output, rows = model.decoder.output_layer, native_model.ROWS.get(kind, kind)
+    output, rows = model.decoder.output_layer, native_weights.ROWS.get(kind, kind)
     tied = output.weight
     embeddings = {id(side.embedding): side.embedding for side in (model.features_inputter, model.labels_inputter)}
     for embedding in embeddings.values():
@@ -74,15 +74,15 @@ def rounded(weights: Any, kind: str, bounded: bool = True, groups: int = 1) -> A
 
     outputs, inputs = weights.shape
     size = inputs // groups
-    wide = native_model.padded(size)
+    wide = native_packing.padded(size)
     apart = tf.pad(tf.reshape(weights, [outputs, groups, size]), [[0, 0], [0, 0], [0, wide - size]])
     rows = tf.reshape(apart, [outputs, groups * wide])
-    found = four_bits(rows) if native_model.of_product(kind, groups * wide) == "int4" else eight_bits(rows, bounded)
+    found = four_bits(rows) if native_weights.of_product(kind, groups * wide) == "int4" else eight_bits(rows, bounded)
     return tf.reshape(tf.reshape(found, [outputs, groups, wide])[:, :, :size], [outputs, inputs])
 
 
 def eight_bits(weights: Any, bounded: bool) -> Any:
-    """``native_model.quantized`` of float32 rows in int8, multiplied by the scales again."""
+    """``native_quantization.quantized`` of float32 rows in int8, multiplied by the scales again."""
     import tensorflow as tf
 
     scale = tf.maximum(tf.reduce_max(tf.abs(weights), axis=1), 1e-9) / 127
@@ -103,7 +103,7 @@ def eight_bits(weights: Any, bounded: bool) -> Any:
 
 
 def lane_sum(integers: Any) -> Any:
-    """``native_model.lane_sum`` of integers in float32."""
+    """``native_quantization.lane_sum`` of integers in float32."""
     import tensorflow as tf
 
     rows = tf.reshape(integers, [integers.shape[0], -1, 2, 2, 2])
@@ -112,7 +112,7 @@ def lane_sum(integers: Any) -> Any:
 
 
 def four_bits(weights: Any) -> Any:
-    """``native_model.halved`` of float32 rows, multiplied by steps and scales again."""
+    """``native_quantization.halved`` of float32 rows, multiplied by steps and scales again."""
     import tensorflow as tf
 
     groups = tf.reshape(weights, [weights.shape[0], -1, INT4_INPUTS])

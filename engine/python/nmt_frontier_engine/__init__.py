@@ -186,8 +186,8 @@ class Model:
     tiles: one of TILES by (inputs, outputs) of a product of many rows; changes only the speed. The output layer counts
     as having one output per target piece. tiled_rows: the fewest rows for which such a product uses the tiles of AMX,
     if the CPU has them. without: names of SWITCHES to turn off; a model has one, ``packed``. texts: of all source
-    and all target pieces, as loops are sought in them (formats.native_model.texts); with them, translations that repeat
-    themselves are ended.
+    and all target pieces, as loops are sought in them (formats.native_vocabulary.Vocabulary.texts); with them,
+    translations that repeat themselves are ended.
     """
 
     def __init__(

@@ -199,7 +199,7 @@ def _converted(model: Any, compute_type: str) -> tuple[Model, _Baked]:
         from common.errors import UserError
         from export.toolkits import huggingface
         from export.toolkits.found import Options as Files
-        from formats import native_model
+        from formats import native_weights
     except ImportError as error:
         raise UnsupportedError(f"nmt-frontier is not installed here, which converts weights ({error})") from None
     banned = model.generation_config.bad_words_ids or []
@@ -215,7 +215,7 @@ def _converted(model: Any, compute_type: str) -> tuple[Model, _Baked]:
             found.write(compute_type, folder / "engine")
         except UserError as error:
             raise UnsupportedError(str(error).replace(f"{folder}: ", "")) from None
-        opened = Model(folder / "engine" / native_model.NAME)
+        opened = Model(folder / "engine" / native_weights.NAME)
     start, end = (int(str(found.metadata[name])) for name in ("start", "end"))
     return opened, _Baked(start, end, banned)
 

@@ -13,8 +13,10 @@ from typing import Any, ClassVar
 from common.errors import UserError
 from decode import tuned
 from decode.engines.interface import Attended, Batch, Coder, Engine, Looped, Search, TextCoder, in_one_line
-from formats import decoding, model_folder, native_model, safetensors, switches
+from formats import decoding, model_folder, native_map, native_vocabulary, native_weights, safetensors, switches
 from formats.model_folder import Description
+from formats.native_packing import PANEL
+from formats.native_vocabulary import Vocabulary
 from formats.numbered import Numbered
 from formats.tokenizers import mark
 from formats.vocabulary_map import VocabularyMap
@@ -30,18 +32,18 @@ class Native(Engine):
     name = "native"
     label = "native"
     packages = ("nmt_frontier_engine",)
-    types = native_model.TYPES
-    weights = native_model.NAME
-    map_file = native_model.MAP_NAME
+    types = native_weights.TYPES
+    weights = native_weights.NAME
+    map_file = native_map.NAME
     isa_variable = ISA
     prefixes = True
     ensembles = True
     aligns = True
     of_batch = False
     files: ClassVar = {
-        native_model.NAME: "weights, packed as the engine uses them",
-        native_model.VOCABULARY: "the pieces, by number",
-        native_model.MAP_NAME: "vocabulary map: the target pieces that a source n-gram may bring",
+        native_weights.NAME: "weights, packed as the engine uses them",
+        native_vocabulary.NAME: "the pieces, by number",
+        native_map.NAME: "vocabulary map: the target pieces that a source n-gram may bring",
     }
 
     @classmethod
@@ -54,14 +56,14 @@ class Native(Engine):
         """Widths must be multiples of 16, per direction in a bidirectional encoder, and within limits."""
         if shape.get("model") or not shape.get("units"):
             return "needs the numbers of a shape, not the name of a model"
-        both = 2 * native_model.PANEL if shape.get("bidirectional") else native_model.PANEL
-        panels = {"units": both, "embedding_units": native_model.PANEL, "fully_connected_units": native_model.PANEL}
+        both = 2 * PANEL if shape.get("bidirectional") else PANEL
+        panels = {"units": both, "embedding_units": PANEL, "fully_connected_units": PANEL}
         for name, panel in panels.items():
             if (width := shape.get(name) or 0) % panel:
-                directions = f", {native_model.PANEL} for each direction" if panel > native_model.PANEL else ""
+                directions = f", {PANEL} for each direction" if panel > PANEL else ""
                 return f"needs {name} in multiples of {panel}{directions}, not {width}"
         attends_inside = shape.get("decoder_transitions") or shape.get("fully_connected_layers")
-        most = native_model.MOST_UNITS
+        most = native_weights.MOST_UNITS
         widest = {**dict.fromkeys(panels, most // 4 if attends_inside else most), "ffn_units": 4 * most}
         for name, limit in widest.items():
             if (width := shape.get(name) or 0) > limit:
@@ -71,12 +73,12 @@ class Native(Engine):
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:
         """source: of export.vocabulary_map, in CTranslate2's own format."""
-        vocabulary = native_model.Vocabulary.read(folder)
-        native_model.convert_map(source, vocabulary.source_numbers, vocabulary.target_numbers, folder / cls.map_file)
+        vocabulary = Vocabulary.read(folder)
+        native_map.convert(source, vocabulary.source_numbers, vocabulary.target_numbers, folder / cls.map_file)
 
     @classmethod
     def read_map(cls, folder: Path, sources: Iterable[Sequence[str]]) -> VocabularyMap:
-        return native_model.read_map(folder / cls.map_file, native_model.Vocabulary.read(folder), [*sources])
+        return native_map.read(folder / cls.map_file, Vocabulary.read(folder), [*sources])
 
     def __init__(self, folder: Path, description: Description, search: Search):
         try:
@@ -225,9 +227,9 @@ class Native(Engine):
             self._free.put(worker)
 
 
-def _vocabulary(folder: Path, search: Search) -> native_model.Vocabulary:
+def _vocabulary(folder: Path, search: Search) -> Vocabulary:
     """The vocabulary of a folder, with the prefixes of a search. Raises UserError for a piece that it does not have."""
-    vocabulary = native_model.Vocabulary.read(folder)
+    vocabulary = Vocabulary.read(folder)
     vocabulary.require_sizes(folder)
     given = {"prefix": search.source_prefix, "target_prefix": search.target_prefix}
     vocabulary.reframe(folder, {name: pieces for name, pieces in given.items() if pieces is not None})
@@ -241,11 +243,11 @@ def _aligned_head(folder: Path, description: Description) -> tuple[int, int]:
     return int(safetensors.metadata(folder / Native.weights).get("decoder_layers", 1)) - 1, -1
 
 
-def _require_same(first: native_model.Vocabulary, folder: Path, other: native_model.Vocabulary, path: Path) -> None:
+def _require_same(first: Vocabulary, folder: Path, other: Vocabulary, path: Path) -> None:
     """Raises UserError for models that cannot be one ensemble."""
     for name in ("source", "target", "unknown", "prefix", "suffix", "target_prefix"):
         if getattr(first, name) != getattr(other, name):
-            what = f"{name} in {native_model.VOCABULARY}"
+            what = f"{name} in {native_vocabulary.NAME}"
             raise UserError(f"{path}: has another {what} than {folder}; models of an ensemble have one vocabulary")
 
 

@@ -30,7 +30,8 @@ from export.toolkits.huggingface_folder import (
     search,
     sides,
 )  # fmt: skip
-from formats import native_model
+from formats import native_packing
+from formats.native_vocabulary import Vocabulary
 from formats.shape import Transformer
 
 
@@ -90,24 +91,22 @@ def read(source: Path, options: Options) -> Found:
     )
 
 
-def _pieces_of_marian(
-    folder: Path, config: dict[str, Any], options: Options
-) -> tuple[native_model.Vocabulary, Mapping[str, Path]]:
+def _pieces_of_marian(folder: Path, config: dict[str, Any], options: Options) -> tuple[Vocabulary, Mapping[str, Path]]:
     source = _vocabulary(folder / "vocab.json")
     target = _vocabulary(path) if (path := folder / "target_vocab.json").exists() else source
-    vocabulary = native_model.Vocabulary(source, target, UNKNOWN, suffix=[source[config["eos_token_id"]]])
+    vocabulary = Vocabulary(source, target, UNKNOWN, suffix=[source[config["eos_token_id"]]])
     return vocabulary, tokenizer_files(folder, options, "MarianMT has source.spm and target.spm")
 
 
 def _model(
-    folder: Path, config: dict[str, Any], weights: Weights, said: dict[str, Any], pieces: native_model.Vocabulary
+    folder: Path, config: dict[str, Any], weights: Weights, said: dict[str, Any], pieces: Vocabulary
 ) -> FloatModel:
     units, kind = config["d_model"], KINDS[config["model_type"]]
     layers = Layers(weights, config)
     embeddings = _embeddings(weights, config)
     bias = output_bias(weights, said, len(embeddings["output"][1]))
     factor = float(np.sqrt(np.float32(units))) if config.get("scale_embedding") else 1.0
-    inner = {side: native_model.padded(config[f"{side}_ffn_dim"]) for side in SIDES}
+    inner = {side: native_packing.padded(config[f"{side}_ffn_dim"]) for side in SIDES}
     metadata: dict[str, object] = {
         "architecture": "transformer",
         "units": units,

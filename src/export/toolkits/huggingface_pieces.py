@@ -15,7 +15,8 @@ from common.errors import UserError
 from common.files import read_json
 from export.toolkits.found import SHARED_NAMES, Options, named, tokenizer_files
 from export.toolkits.huggingface_folder import about_tokenizer
-from formats import loading, native_model, tokenizers
+from formats import loading, tokenizers
+from formats.native_vocabulary import Vocabulary
 
 TOKENIZER, NUMBERS, MERGES = "tokenizer.json", "vocab.json", "merges.txt"
 FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")  # the first pieces of its vocabularies
@@ -79,7 +80,7 @@ def read(folder: Path, options: Options, rows: int, fairseq: bool = False) -> Pi
 
 def vocabulary(
     folder: Path, pieces: Pieces, options: Options, config: Mapping[str, Any], end: int, unknown: str
-) -> native_model.Vocabulary:
+) -> Vocabulary:
     """The vocabulary of a model that reads a sentence and its end, with languages where it has some.
 
     config: forced_bos_token_id begins a translation unless the language does. Raises UserError for languages that are
@@ -98,7 +99,7 @@ def vocabulary(
                 what = f"{language} is none of its languages" if language else "no file says its languages"
                 raise UserError(f"{folder}: {what}; give two with --languages (it has {some})")
         prefix, target = ([pieces.languages[str(language)]] for language in given)
-    return native_model.Vocabulary(
+    return Vocabulary(
         pieces.all, pieces.all, unknown, prefix, [pieces.all[end]], target, pieces.languages, pieces.hidden
     )
 

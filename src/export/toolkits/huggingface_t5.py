@@ -22,7 +22,8 @@ from export.toolkits.huggingface_folder import (
     read_config,
     search,
 )  # fmt: skip
-from formats import native_model
+from formats import native_packing
+from formats.native_vocabulary import Vocabulary
 from formats.shape import Transformer
 
 KINDS = ("t5", "mt5")
@@ -58,7 +59,7 @@ def _layer_counts(config: dict[str, Any]) -> dict[str, int]:
 
 
 def _model(
-    folder: Path, config: dict[str, Any], weights: Weights, said: dict[str, Any], pieces: native_model.Vocabulary
+    folder: Path, config: dict[str, Any], weights: Weights, said: dict[str, Any], pieces: Vocabulary
 ) -> FloatModel:
     form, _, name = config.get("feed_forward_proj", "relu").rpartition("-")
     gated = form == "gated"
@@ -67,7 +68,7 @@ def _model(
     metadata: dict[str, object] = {
         "architecture": "transformer",
         "units": config["d_model"],
-        "feed_forward_units": native_model.padded(config["d_ff"]),
+        "feed_forward_units": native_packing.padded(config["d_ff"]),
         **activation(folder, "gelu_new" if gated and name == "gelu" else name),
         **({"gated_feed_forward": True} if gated else {}),
         **{f"{side}_layers": count for side, count in _layer_counts(config).items()},

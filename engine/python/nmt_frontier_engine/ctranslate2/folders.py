@@ -44,7 +44,8 @@ def _convert(folder: Path, wanted: str, output: Path) -> None:
     try:
         from common.errors import UserError
         from export import read_ctranslate2
-        from formats import ctranslate2_model, native_model
+        from formats import ctranslate2_model, native_map
+        from formats.native_vocabulary import Vocabulary
     except ImportError:
         raise EngineError(
             f"{folder}: is a model of CTranslate2; nmt-frontier is not installed here, which converts it: "
@@ -56,7 +57,7 @@ def _convert(folder: Path, wanted: str, output: Path) -> None:
         own = "int8" if 1 in types else "int16" if 2 in types else "float32"
         model.write("int8" if wanted == "auto" else KINDS.get(wanted, own), output)
         if (path := folder / "vmap.txt").exists():
-            pieces = native_model.Vocabulary.read(output)
-            native_model.convert_map(path, pieces.source_numbers, pieces.target_numbers, output / MAP)
+            pieces = Vocabulary.read(output)
+            native_map.convert(path, pieces.source_numbers, pieces.target_numbers, output / MAP)
     except UserError as error:
         raise EngineError(str(error)) from None
