@@ -13,7 +13,6 @@ import huggingface_models
 import models
 import native
 import pytest
-from translation import run
 
 from common.errors import UserError
 from common.files import read_json, sha256, write_json
@@ -22,8 +21,6 @@ from export import image, submission, translate_command
 from export.image import Layer
 from export.model import export
 from export.toolkits.found import Options
-from formats.protection import KINDS
-from measure import perturb
 
 BUILDAH = pytest.mark.skipif(not shutil.which("buildah"), reason="buildah is not installed, which builds images")
 
@@ -142,7 +139,8 @@ def translated(command: list, text: bytes) -> subprocess.CompletedProcess:
     return subprocess.run([*map(str, command)], input=text, capture_output=True, check=False)
 
 
-ODD = ["", " ", "a", "\u1100\u1161 e\u0301 \ufb01", "x" * 40_000, "a b " * 3000, "\0", "a\r", "\u00a0a\u2028"]
+ODD = ["", " ", "a", "\u1100\u1161 e\u0301 \ufb01", "x" * 40_000, "a b " * 3000]
+ODD += ["\0", "a\r", "\u00a0a\u2028", "\ufeff42"]
 LINES = [*models.sentences(300, seed=3), *ODD, *models.sentences(100, seed=4)]
 TEXT = b"\n".join([*map(str.encode, LINES), b"\xff\xe2\x82 a \xed\xa0\x80", b"the end"])
 
@@ -178,25 +176,6 @@ def test_the_program_leaves_out_pieces_that_are_no_text(submitted, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("missing", "symbols"), [(None, True), ("append", True), ("append", False), ("keep", True), ("keep", False)]
-)
-def test_the_program_protects_what_decode_translate_protects(submitted, missing, symbols):
-    folder = native.with_symbols(words=20) if symbols else native.folders() / "int8"
-    suite = [row[0] for row in perturb.suite("en")]
-    lines = [*suite, *(f"{one} {two}" for one, two in zip(models.sentences(80, seed=7), suite, strict=True))]
-    text = "\r\n".join([*lines, *models.sentences(9), "\ufeff42", "http://x.org/e\u0301 a"]).encode()
-    options = ["--protect", ",".join(KINDS), *(["--protect-missing", missing] if missing else [])]
-    expected = run("--model", folder, "--no-checksums", *options, text=text)
-    assert expected.stdout.count(b"://") > (15 if missing else 0)
-    for hardware, task in (("CPU-MT", "throughput"), ("CPU-ST", "latency")):
-        done = translated([submitted / "translate", folder, hardware, task, *options], text)
-        assert done.stdout == expected.stdout
-        assert done.stderr.splitlines()[-1] == expected.stderr.splitlines()[-1]
-        assert done.stderr.splitlines()[-1].startswith(b"protected: url 2")
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("kind", ["marian", "m2m_100"])
 def test_the_program_takes_marks_of_languages(submitted, tmp_path, kind):
     """With a SentencePiece model for each side, whose vocabulary has the marks, and with languages as prefixes."""
@@ -219,14 +198,10 @@ def test_the_program_takes_marks_of_languages(submitted, tmp_path, kind):
 
 @pytest.mark.long
 def test_the_program_refuses_what_it_cannot_do(submitted, tmp_path):
-    wrong = translated([submitted / "run.sh", "GPU", "latency"], b"a\n")
-    assert wrong.returncode == 2 and wrong.stderr.startswith(b"usage: run.sh CPU-ST|CPU-MT throughput|latency")
-    for options, said in ((["--protect"], b"usage"), (["--protect", ""], b"usage"),
-                          (["--protect-missing", "keep"], b"usage"),
-                          (["--protect", "url,urls"], b"error: --protect urls: is none of url, email, number, emoji, "),
-                          (["--protect", "url"], b"error: the model's vocabulary has no symbols")):  # fmt: skip
-        failed = translated([submitted / "run.sh", "CPU-ST", "latency", *options], b"a\n")
-        assert failed.returncode and failed.stderr.startswith(said) and not failed.stdout
+    usage = b"usage: run.sh CPU-ST|CPU-MT throughput|latency < source > target\n"
+    for arguments in (["GPU", "latency"], ["CPU-ST"], ["CPU-ST", "latency", "--protect", "url"]):
+        wrong = translated([submitted / "run.sh", *arguments], b"a\n")
+        assert (wrong.returncode, wrong.stdout, wrong.stderr) == (2, b"", usage)
     copy = shutil.copytree(submitted, tmp_path / "copy", symlinks=True)
     weights = copy / "model" / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")

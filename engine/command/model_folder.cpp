@@ -5,8 +5,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "command/protection.h"
-#include "command/text.h"
 #include "runtime/error.h"
 #include "runtime/json.h"
 
@@ -146,16 +144,6 @@ size_t ModelFolder::longest_input() const {
   const size_t before = std::max<size_t>(prefix_.size(), replaces_prefixes_);
   const size_t frame = before + suffix_.size(), positions = (size_t)nmt_positions(model_.get());
   return std::min(kMaximumInput, positions - std::min(frame, positions));
-}
-
-size_t ModelFolder::symbols() const {
-  size_t number = 0;
-  for (; number < Protection::kSymbols; ++number) {
-    const std::string symbol = encoded(Protection::symbol(number + 1));
-    for (const auto* side : {&source_tokenizer_, &target_tokenizer_})
-      if (side->PieceToId(symbol) == side->unk_id()) return number;
-  }
-  return number;
 }
 
 bool ModelFolder::is_mark(std::string_view text) const { return languages_.count(std::string(text)) > 0; }

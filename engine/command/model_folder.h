@@ -39,7 +39,6 @@ class ModelFolder {
   bool mapped() const { return mapped_; }
   int32_t longest() const { return longest_; }  // limit of a translation in pieces
   size_t longest_input() const;                 // limit of a source sentence in pieces
-  size_t symbols() const;                       // that the vocabulary has for protected text, from the first one on
 
  private:
   struct Close {

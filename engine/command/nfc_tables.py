@@ -5,7 +5,7 @@ Training data are normalised by the same version of Unicode; another Python has 
 
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 UNICODE = "14.0.0"  # of Python 3.11
@@ -16,14 +16,6 @@ LONGEST = 4  # code points of a decomposition
 def table(name: str, kind: str, rows: Iterable[Iterable[int]]) -> str:
     lines = "".join(f"    {{{', '.join(map(hex, row))}}},\n" for row in rows)
     return f"const {kind} {name}[] = {{\n{lines}}};\n"
-
-
-def ranges(test: Callable[[str], bool]) -> list[tuple[int, int]]:
-    """The first and the last character of each row of characters that pass a test."""
-    passed = [code for code in range(sys.maxunicode + 1) if test(chr(code))]
-    lasts = [code for code, after in zip(passed, [*passed[1:], 0], strict=True) if after != code + 1]
-    firsts = [code for code, before in zip(passed, [-1, *passed], strict=False) if before != code - 1 or not code]
-    return [*zip(firsts, lasts, strict=True)]
 
 
 def main() -> None:
@@ -39,11 +31,14 @@ def main() -> None:
         parts = unicodedata.decomposition(c).split()
         if len(parts) == 2 and not parts[0].startswith("<") and unicodedata.normalize("NFC", c) == c:
             pairs.append((*(int(part, 16) for part in parts), ord(c)))
+    letters = [code for code in range(sys.maxunicode) if chr(code).isalpha()]
+    firsts = [code for code in letters if not chr(code - 1).isalpha()]
+    lasts = [code for code in letters if not chr(code + 1).isalpha()]
     text = (
         table("kDecompositions", "Decomposition", decompositions)
         + table("kMarks", "Mark", marks)
         + table("kCompositions", "Composition", sorted(pairs))
-        + table("kLetters", "Range", ranges(str.isalpha))
+        + table("kLetters", "Range", zip(firsts, lasts, strict=True))
     )
     Path(sys.argv[1]).write_text(text, encoding="ascii")
 

@@ -7,7 +7,7 @@
 namespace nmt {
 namespace {
 
-constexpr char32_t kReplacement = 0xFFFD, kByteOrderMark = 0xFEFF;
+constexpr char32_t kReplacement = 0xFFFD;
 constexpr std::u32string_view kBreaks = U"\t\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029";
 constexpr std::u32string_view kSpaces =
     U"\t\n\v\f\r\x1c\x1d\x1e\x1f \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -67,25 +67,13 @@ std::string encoded(std::u32string_view text) {
   return bytes;
 }
 
-std::u32string without_mark(std::u32string line) {
-  if (!line.empty() && line.front() == kByteOrderMark) line.erase(0, 1);
-  return line;
-}
-
-bool is_space(char32_t code) { return kSpaces.find(code) != kSpaces.npos; }
-
-std::u32string_view stripped(std::u32string_view text, bool start, bool end) {
-  while (end && !text.empty() && is_space(text.back())) text.remove_suffix(1);
-  while (start && !text.empty() && is_space(text.front())) text.remove_prefix(1);
-  return text;
-}
-
-std::u32string sentence(const std::u32string& text) { return one_line(nfc(text)); }
-
-std::u32string one_line(std::u32string line) {
+std::u32string sentence(const std::u32string& text) {
+  std::u32string line = nfc(text);
   for (char32_t& code : line)
     if (kBreaks.find(code) != kBreaks.npos) code = U' ';
-  return std::u32string(stripped(line));
+  const size_t start = line.find_first_not_of(kSpaces);
+  if (start == line.npos) return {};
+  return line.substr(start, line.find_last_not_of(kSpaces) + 1 - start);
 }
 
 }  // namespace nmt

@@ -12,9 +12,5 @@ std::u32string decoded(std::string_view bytes, size_t& replaced);
 std::string encoded(std::u32string_view text);
 // A text on one line: in NFC, line breaks replaced by spaces, ends stripped (formats.sentence).
 std::u32string sentence(const std::u32string& text);
-std::u32string one_line(std::u32string line);      // the same without NFC
-std::u32string without_mark(std::u32string line);  // of the byte order
-bool is_space(char32_t code);
-std::u32string_view stripped(std::u32string_view text, bool start = true, bool end = true);
 
 }  // namespace nmt

@@ -11,6 +11,8 @@
 namespace nmt {
 namespace {
 
+constexpr char32_t kByteOrderMark = 0xFEFF;
+
 // The end of the first chunk of a line: at white space if possible.
 size_t chunk_end(std::u32string_view line) {
   if (line.size() <= kMaximumCharacters) return line.size();
@@ -20,8 +22,7 @@ size_t chunk_end(std::u32string_view line) {
 
 }  // namespace
 
-Translator::Translator(const ModelFolder& model, int threads, Protection* protection, Counts& counts)
-    : model_(model), protection_(protection), counts_(counts) {
+Translator::Translator(const ModelFolder& model, int threads, Counts& counts) : model_(model), counts_(counts) {
   nmt_worker* opened = nullptr;
   char error[1000];
   const nmt_model* const only = model.model();
@@ -31,8 +32,12 @@ Translator::Translator(const ModelFolder& model, int threads, Protection* protec
 
 // The first pieces of a line, up to the limit; later chunks are not tokenized. None of a line without letters, which is
 // copied.
-std::vector<std::string> Translator::pieces(std::u32string whole, std::u32string& copied) {
-  whole = sentence(without_mark(std::move(whole)));  // normalised like the training data
+std::vector<std::string> Translator::pieces(const std::string& line, std::string& copied) {
+  size_t replaced = 0;
+  std::u32string whole = decoded(line, replaced);
+  counts_.replaced += replaced;
+  if (!whole.empty() && whole.front() == kByteOrderMark) whole.erase(0, 1);
+  whole = sentence(whole);  // normalised like the training data
   std::u32string_view rest = whole;
   std::vector<std::string> pieces;
   const size_t longest = model_.longest_input();
@@ -46,32 +51,17 @@ std::vector<std::string> Translator::pieces(std::u32string whole, std::u32string
     pieces.resize(longest);
   }
   if (!pieces.empty() && std::none_of(whole.begin(), whole.end(), is_letter)) {
-    copied = whole;
+    copied = encoded(whole);
     pieces.clear();
   }
   return pieces;
 }
 
 std::string Translator::translate(const std::vector<std::string>& lines) {
-  Lines texts;
-  for (const std::string& line : lines) {
-    size_t replaced = 0;
-    texts.push_back(decoded(line, replaced));
-    counts_.replaced += replaced;
-    texts.back().erase(texts.back().find_last_not_of(U'\r') + 1);  // of the line break
-  }
-  const auto translated = [&](const Lines& given) { return plain(given); };
-  std::string text;
-  for (const std::u32string& output : protection_ ? protection_->translated(texts, translated) : plain(texts))
-    text += encoded(output) + '\n';
-  return text;
-}
-
-Translator::Lines Translator::plain(const Lines& lines) {
   std::vector<Source> sources;
   std::vector<size_t> order;  // sentences with pieces; the others stay empty, or are copied
-  Lines outputs(lines.size());
-  for (const std::u32string& line : lines) {
+  std::vector<std::string> outputs(lines.size());
+  for (const std::string& line : lines) {
     const std::vector<std::string> sentence = pieces(line, outputs[sources.size()]);
     if (!sentence.empty()) order.push_back(sources.size());
     sources.push_back(model_.source(sentence));
@@ -85,10 +75,13 @@ Translator::Lines Translator::plain(const Lines& lines) {
     decode({order.begin() + (ptrdiff_t)start, order.begin() + (ptrdiff_t)end}, sources, outputs);
     start = end;
   }
-  return outputs;
+  std::string text;
+  for (const std::string& output : outputs) text += output + '\n';
+  return text;
 }
 
-void Translator::decode(const std::vector<size_t>& places, const std::vector<Source>& sources, Lines& outputs) {
+void Translator::decode(const std::vector<size_t>& places, const std::vector<Source>& sources,
+                        std::vector<std::string>& outputs) {
   std::vector<int32_t> lengths, all, prefix_lengths, prefixes;
   const auto append = [](const std::vector<int32_t>& numbers, std::vector<int32_t>& sizes, std::vector<int32_t>& to) {
     sizes.push_back((int32_t)numbers.size());
@@ -114,7 +107,7 @@ void Translator::decode(const std::vector<size_t>& places, const std::vector<Sou
     const int32_t forced = prefix_lengths[s], count = results.lengths[s] - forced;
     counts_.limited += count >= model_.longest();
     counts_.looped += results.loops[s] > 0;
-    outputs[places[s]] = sentence(decoded(model_.text(pieces + forced, count), replaced));
+    outputs[places[s]] = encoded(sentence(decoded(model_.text(pieces + forced, count), replaced)));
     pieces += results.lengths[s];
   }
 }

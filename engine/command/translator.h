@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "command/model_folder.h"
-#include "command/protection.h"
 
 namespace nmt {
 
@@ -21,8 +20,8 @@ struct Counts {
 
 class Translator {
  public:
-  // threads: how many share a batch. protection: nullptr for none.
-  Translator(const ModelFolder& model, int threads, Protection* protection, Counts& counts);
+  // threads: how many share a batch.
+  Translator(const ModelFolder& model, int threads, Counts& counts);
 
   // The translation of each line, with its line break; the same text as decode.translate writes.
   std::string translate(const std::vector<std::string>& lines);
@@ -31,14 +30,10 @@ class Translator {
   struct Close {
     void operator()(nmt_worker* worker) const { nmt_close_worker(worker); }
   };
-  using Lines = Protection::Lines;
-
-  Lines plain(const Lines& lines);
-  std::vector<std::string> pieces(std::u32string line, std::u32string& copied);
-  void decode(const std::vector<size_t>& places, const std::vector<Source>& sources, Lines& outputs);
+  std::vector<std::string> pieces(const std::string& line, std::string& copied);
+  void decode(const std::vector<size_t>& places, const std::vector<Source>& sources, std::vector<std::string>& outputs);
 
   const ModelFolder& model_;
-  Protection* const protection_;
   Counts& counts_;
   std::unique_ptr<nmt_worker, Close> worker_;
 };
