@@ -17,18 +17,16 @@ DIVIDING = r"[\s.,;:!?…()«»„“”\"]"  # no word goes on behind it; one m
 SPACED = "[A-Za-z0-9_\u00c0-\u02af\u0386\u0388-\u0481\u048a-\u0556\u0561-\u0587\u10a0-\u10fa\u1c90-\u1cbf\u1e00-\u1ffc]"
 _IN_URL = r"[^\s()<>\"`|\\^«»“”„…、。\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]"
 _URL = rf"(?:{_IN_URL}|\([^\s()<>]*\))+(?<![.,;:!?'’\]])"  # without the mark that ends the sentence
-WWW = r"(?:[Ww]ww|WWW)\."
 _EMOJI = (
     "[\u231a\u231b\u23e9-\u23f3\u23f8-\u23fa\u25fd\u25fe\u2600-\u27bf\u2b1b\u2b1c\u2b50\u2b55\U0001f000-\U0001faff]"
 )
 _TONE = "[\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]*"
 _BREAKS = r"\t-\r\x1c-\x1e\x85\u2028\u2029"  # a translation has none (formats.sentence)
 _ATTRIBUTE = rf" +[\w:@.-]+ *= *(?:\"[^\"{_BREAKS}]*\"|'[^'{_BREAKS}]*'|[^\s\"'<>=]+)"
-# Not in 5%s, but in %1$s%s: (?!(?<!)) is (?<=), without a further operation in the engine's matcher.
-_APART_OR_BEHIND = r"(?:(?<![\w%])|(?!(?<![%\d$).#+-][sdifuxXgeEc])))"
+_APART_OR_BEHIND = r"(?:(?<![\w%])|(?<=[%\d$).#+-][sdifuxXgeEc]))"  # not in 5%s, but in %1$s%s
 # Of two kinds that begin at the same character the first one wins, so that a number in an address is no number.
 PATTERNS = {
-    "url": rf"(?<!{LETTER})(?:(?:[Hh][Tt]{{2}}[Pp][Ss]?|[Ff][Tt][Pp])://|{WWW}){_URL}"
+    "url": rf"(?<!{LETTER})(?:(?:[Hh][Tt]{{2}}[Pp][Ss]?|[Ff][Tt][Pp])://|(?:[Ww]ww|WWW)\.){_URL}"
     rf"|(?<!{LETTER})(?<![@./-])(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+[a-z]{{2,}}/{_URL}",
     "email": rf"(?<!{LETTER})(?<![.%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?!{LETTER})",
     "placeholder": r"\$?\{\{? ?[\w.:-]+ ?\}?\}|\[\[[^\s\[\]]+\]\]|(?<!\w)__[A-Za-z](?:_?[A-Za-z0-9])*__(?!\w)"
