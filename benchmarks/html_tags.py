@@ -13,7 +13,7 @@ from pathlib import Path
 from common.command_line import there
 from common.errors import command
 from common.files import write_text
-from decode.rich_text import RichTranslator
+from decode.translator import Translator
 from formats import records
 
 WORDS = {
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="TSV to write: judged, sentence, translation")
     args = parser.parse_args()
     chosen = tagged(records.sources(args.test_set), args.sentences, args.seed)
-    translator = RichTranslator(args.model, html=True)
+    translator = Translator(args.model, html=True)
     outputs = translator.translate(sentence for sentence, _ in chosen)
     rows = [f"{judged(word, output)}\t{sentence}\t{output}\n" for (sentence, word), output in zip(chosen, outputs)]  # noqa: B905
     write_text(args.output, "judged\tsentence\ttranslation\n" + "".join(rows))

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from models import folders, sentences
+from stages import through
 from translation import run
 
-from common.errors import UserError
-from decode.capitals import Capitals
-from decode.rich_text import RichTranslator
+from decode.text.capitals import Capitals
 from decode.translator import Translator
 from findings.altered_text import title
 from measure import perturb
@@ -21,16 +20,9 @@ ITEMS = [row[3] for row in SUITE if row[2] in ("url", "email", "placeholder", "e
 
 
 def recased(lines, source="en", target="de", change=str):
-    """The lines translated by ``change`` in windows of two, all that it was given, and the counts."""
-    given, counts = [], Counter()
-
-    def windows(texts):
-        given.extend(texts)
-        for start in range(0, len(given), 2):
-            yield [change(text) for text in given[start : start + 2]]
-
-    found = [line for part in Capitals(source, target, counts).windows(windows, lines) for line in part]
-    return found, given, counts
+    """The lines translated by ``change``, all that it was given, and the counts."""
+    counts = Counter()
+    return *through([Capitals(source, target, counts)], change, lines), counts
 
 
 def without(line, source="en"):
@@ -40,7 +32,7 @@ def without(line, source="en"):
 UPPER = {
     "A DOG RUNS. DON'T GO! I'M HERE": "A dog runs. Don't go! I'm here",
     'WHERE? "IN THE SNOW." (YES) 2 MEN.': 'Where? "In the snow." (Yes) 2 men.',
-    "\ufeffTHE U.S. ARMY AND J. SMITH": "The U.S. army and J. Smith",
+    "THE U.S. ARMY AND J. SMITH": "The U.S. army and J. Smith",
     "PLAN A. GO HOME. SO DO I. Z. B. GEHT'S": "Plan A. Go home. So do I. Z. B. geht's",
     "J. K. ROWLING WROTE IT.": "J. K. Rowling wrote it.",
     "DAS IST DIE STRAßE": "Das ist die straße",
@@ -139,7 +131,7 @@ PLAIN = st.text(st.characters(exclude_categories=("C",), exclude_characters="\u2
 def test_without_capitals_nothing_changes_and_lines_stay_lines(lines):
     lower = [line.lower() for line in lines]
     lower = [line for line in lower if not any(map(str.isupper, line))]  # of letters without a small form
-    assert recased(lower) == (lower, lower, Counter(lines_recased=0) if lower else Counter())
+    assert recased(lower) == (lower, lower, Counter())
     assert len(recased([line.upper() for line in lines])[0]) == len(lines)
 
 
@@ -170,12 +162,6 @@ def test_a_folder_translates_capitals_as_if_they_were_none():
     both = Translator(folder, recase=True, protect=["url"], protect_missing="append")
     (line,) = both.translate([f"{lines[0].upper()} https://example.org/aB"])
     assert line.endswith("https://example.org/aB") and both.counts["lines_recased"] == 1
-
-
-def test_what_is_aligned_is_not_changed():
-    for option in ("html", "replace_unknown"):
-        with pytest.raises(UserError, match="--recase: changed text cannot be aligned; leave out --html"):
-            RichTranslator(folders()["int8"], **{option: True}, recase=True)
 
 
 @pytest.mark.slow

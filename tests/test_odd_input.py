@@ -64,7 +64,7 @@ def test_a_map_causes_no_unknown_piece(kind):
     lines = [*sentences(60), *(f"{word} xyz 北京" for word in sentences(20, seed=3))]
     for folder in (folders()[kind], native.folders() / kind):
         with_map, without = (Translator(folder, vocabulary_map=used, end_loops=False) for used in (True, False))
-        pieces = [[*batch] for batch in with_map.cut(lines)]
+        pieces = [[*batch] for batch in with_map.pipeline.cut(lines)]
         unknown = [sum(output.count("<unk>") for batch in pieces for output in translator.engine.translate(batch))
                    for translator in (with_map, without)]  # fmt: skip
         assert unknown[0] <= unknown[1] and sum(map(len, pieces)) == len(lines)
@@ -127,11 +127,16 @@ def test_a_limit_names_the_lines_that_it_cuts(model, tmp_path):
     assert cut in done.stderr.decode()
 
 
+def alone(pipeline):
+    """A translator of this pipeline without stages."""
+    return SimpleNamespace(pipeline=pipeline, counts=pipeline.counts, windows=pipeline.windows)
+
+
 def test_a_limit_names_the_translations_that_it_cuts(capsys):
     words = SimpleNamespace(encode=str.split, decode=" ".join, text=str)
     pipeline = Pipeline(words, lambda batch: [["x"] * min(len(sentence), 3) for sentence in batch], 4, longest_output=3)
     source = io.BytesIO(b"a b\na b c\n\na b c d e\na\n")
-    report(translate(pipeline, source, io.BytesIO()), 1000, 3)
+    report(translate(alone(pipeline), source, io.BytesIO()), 1000, 3)
     assert capsys.readouterr().err == "2 translations cut off at 3 pieces: lines 2, 4\n"
 
 
@@ -149,7 +154,7 @@ def test_lines_are_named_over_all_runs(tmp_path, capsys):
             suppress(AssertionError),
             resumable_output(tmp_path / "out", {}, decode is not killed, source) as target,
         ):
-            counts = translate(Pipeline(words, decode, 1, longest_output=9), source, target)
+            counts = translate(alone(Pipeline(words, decode, 1, longest_output=9)), source, target)
     assert (tmp_path / "out").read_text().count("\n") == 4
     report(counts, 1000, 9)
     assert capsys.readouterr().err == "2 translations cut off at 9 pieces: lines 2, 4\n"

@@ -12,10 +12,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from models import folders, sentences
 from reports import run
+from stages import through
 
 from common.errors import UserError
 from decode.engines.native import Native
-from decode.protection import Protection, summary, symbols_of
+from decode.text.protection import Protection, summary, symbols_of
 from decode.translator import Translator
 from findings.survival import survive
 from formats import records
@@ -34,23 +35,14 @@ SOURCES = [TEXT, *(row[0] for row in perturb.suite("en")[:40])]
 
 def translated(change, lines, kinds=KINDS, missing=None, symbols=16):
     """The lines translated by ``change``, all that it was given, and the counts."""
-    given, counts = [], Counter()
-
-    def windows(texts):
-        for text in texts:  # windows of a line each
-            given.append(text)
-            yield [change(text) if text else ""]
-
-    found = [line for part in Protection(kinds, missing, symbols, counts).windows(windows, lines) for line in part]
-    return found, given, counts
+    counts = Counter()
+    return *through([Protection(kinds, missing, symbols, counts)], change, lines), counts
 
 
 def test_a_model_that_copies_symbols_loses_nothing():
-    found, given, counts = translated(
-        lambda text: text.replace("Ask", "Frag"), [TEXT, "No item.", "7 7", "\ufeff42", ""]
-    )
+    found, given, counts = translated(lambda text: text.replace("Ask", "Frag"), [TEXT, "No item.", "7 7", "42", ""])
     assert found == [TEXT.replace("Ask", "Frag"), "No item.", "7 7", "42", ""]
-    assert given == [HIDDEN, "No item.", "", "", ""]  # nothing to translate in those
+    assert given == [HIDDEN, "No item."]  # nothing to translate in the others
     assert counts == {"protected_tag": 2, "protected_email": 1, "protected_url": 1, "protected_number": 4}
     assert summary(counts) == "protected: url 1; email 1; number 4; tag 2"
 

@@ -16,16 +16,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import folders, sentences
 from msgspec.structs import replace
+from stages import through
 from test_markup import Nesting, element
 from translation import run
 
 from common.errors import UserError
 from common.files import write_json
-from decode import rich_text, translate
+from decode import translate
 from decode.engines.interface import Attended
-from decode.markup import Line
-from decode.rich_text import RichTranslator
-from decode.sentences import splitter
+from decode.text import sentences as stage
+from decode.text.alignment import Attention
+from decode.text.capitals import Capitals
+from decode.text.markup import Line, Markup
+from decode.text.sentences import splitter
 from decode.translator import Tokenizer, Translator
 from formats.model_folder import Alignment, describe
 from formats.protection import KINDS, SYMBOLS, Finder
@@ -47,7 +50,7 @@ def attended(folder, lines, **options):
 
 def test_asked_for_attention_the_engine_translates_as_before(model):
     lines = sentences(9)
-    outputs, sizes = attended(model, lines, alignment=True)
+    outputs, sizes = attended(model, lines, html=True)
     assert outputs == attended(model, lines)[0]
     for output, size in zip(outputs, sizes, strict=True):
         assert isinstance(output, Attended) and output.attention.shape == (len(output), size)
@@ -60,7 +63,7 @@ def test_the_head_of_a_folder_is_gone_by(model, tmp_path):
     for head in (None, 0, 1):
         alignment = None if head is None else Alignment(0, head)
         write_json(folder / "model.json", replace(describe(folder), alignment=alignment))
-        ((output,), _) = attended(folder, sentences(1), alignment=True)
+        ((output,), _) = attended(folder, sentences(1), html=True)
         found[head] = output.attention
     assert np.allclose((found[0] + found[1]) / 2, found[None], atol=1e-5) and not np.allclose(found[0], found[1])
 
@@ -69,7 +72,7 @@ def test_markup_keeps_lines_tags_and_what_is_translated(model):
     lines = sentences(8)
     tagged = [f"<p class='x'>{line.replace(' ', ' <b>', 1)}</b></p>" if " " in line else line for line in lines]
     plain = [*Translator(model).translate(lines)]
-    found = [*RichTranslator(model, html=True).translate([*tagged, "", " <br> ", "<i></i>"])]
+    found = [*Translator(model, html=True).translate([*tagged, "", " <br> ", "<i></i>"])]
     assert [re.sub("<[^>]*>", "", line) for line in found[:8]] == plain
     assert all(
         line.count("<b>") == line.count("</b>") == old.count("<b>") for line, old in zip(found, tagged, strict=False)
@@ -77,41 +80,33 @@ def test_markup_keeps_lines_tags_and_what_is_translated(model):
     assert [line.strip() for line in found[8:]] == ["", "<br>", "<i></i>"]
 
 
-def test_an_unknown_piece_becomes_the_aligned_source_word(model, monkeypatch):
-    translator = RichTranslator(model, replace_unknown=True)
+def test_an_unknown_piece_becomes_the_aligned_source_word(model):
     word, other = ("".join(sorted({*sentences(3, seed=seed)[0].split()})[:1]) for seed in (1, 2))
-    source = f"{other} (Xyzzy), {word}"
-    known = translator._processors[0].encode(source, out_type=str)
+    source, processors = f"{other} (Xyzzy), {word}", Tokenizer(model).processors
+    known = processors[0].encode(source, out_type=str)
     place = max(n for n, size in enumerate(np.cumsum([len(piece) for piece in known])) if size <= source.index("y") + 2)
-
-    def finish(window, outputs):
-        attention = np.zeros((2, len(known)), np.float32)
-        attention[:, place] = 1
-        monkeypatch.undo()
-        return type(translator)._finish(
-            translator, window, [Attended([0, 0], ["<unk>", "<unk>"], attention, looped=False)]
-        )
-
-    monkeypatch.setattr(translator, "_finish", finish)
-    assert [*translator.translate([source])] == ["Xyzzy"]
+    attention = np.zeros((2, len(known)), np.float32)
+    attention[:, place] = 1
+    output = Attended([0, 0], ["<unk>", "<unk>"], attention, looped=False)
+    assert Attention(processors, True).translation(source, "", output).text == "Xyzzy"
 
 
 def test_an_engine_without_attention_is_refused(model):
     with pytest.raises(UserError, match="CTranslate2 tells no attention; give a folder of the native engine"):
-        RichTranslator(folders()["float32"], html=True)
+        Translator(folders()["float32"], html=True)
     with pytest.raises(UserError, match="--long-lines split: its parts cannot be aligned"):
-        RichTranslator(model, html=True, long_lines="split")
+        Translator(model, html=True, long_lines="split")
 
 
-def test_paragraphs_are_translated_by_sentence_and_keep_their_lines(model, monkeypatch):
+def test_paragraphs_are_translated_stage_and_keep_their_lines(model, monkeypatch):
     """With a splitter after every second word, as the model knows no marks."""
-    monkeypatch.setattr(rich_text, "splitter", lambda language: lambda text: re.findall(r"\S+\s*\S*\s*", text))
+    monkeypatch.setattr(stage, "splitter", lambda language: lambda text: re.findall(r"\S+\s*\S*\s*", text))
     pairs = [" ".join(line.split()[:2]) for line in sentences(30) if " " in line]
     translated = zip(pairs, Translator(model).translate(pairs), strict=True)
     halves, alone = zip(*[pair for pair in translated if pair[1]][:4], strict=True)
-    found = [*RichTranslator(model, sentences=True).translate(["  ".join(halves), "", halves[0]])]
+    found = [*Translator(model, sentences=True).translate(["  ".join(halves), "", halves[0]])]
     assert found == ["  ".join(alone), "", alone[0]] and len(halves) > 2
-    tagged = [*RichTranslator(model, sentences=True, html=True).translate([f"<p><b>{' '.join(halves)}</b></p>"])]
+    tagged = [*Translator(model, sentences=True, html=True).translate([f"<p><b>{' '.join(halves)}</b></p>"])]
     assert tagged == [f"<p><b>{' '.join(alone)}</b></p>"]
 
 
@@ -129,13 +124,13 @@ class Stopping(io.BytesIO):
 
 def test_counts_of_a_translation_that_was_killed_are_those_of_one_in_one_go(monkeypatch, tmp_path):
     """Wherever it stops: no window ends inside of a line, whose sentences would be counted again."""
-    monkeypatch.setattr(rich_text, "splitter", lambda language: lambda text: re.findall(r"\S+\s*\S*\s*", text))
+    monkeypatch.setattr(stage, "splitter", lambda language: lambda text: re.findall(r"\S+\s*\S*\s*", text))
     lines = [f"{'AB CD 5 ' * (place % 4)}{{a}} ab\n".encode() for place in range(30)]
 
     def counts(most, resume):
         options = {"sentences": True, "protect": KINDS, "protect_missing": "append", "recase": True}
-        translator = RichTranslator(native.with_symbols(words=20), **options, batch_tokens=2, workers=1)
-        translator._translate = lambda sentences: [pieces[:2] for pieces in sentences]
+        translator = Translator(native.with_symbols(words=20), **options, batch_tokens=2, workers=1)
+        translator.pipeline._translate = lambda sentences: [pieces[:2] for pieces in sentences]
         source = Stopping(b"".join(lines))
         source.left = most
         with translate.resumable_output(tmp_path / "out", {}, resume, source) as output:
@@ -150,22 +145,22 @@ def test_counts_of_a_translation_that_was_killed_are_those_of_one_in_one_go(monk
 
 
 def test_a_protected_item_stays_in_one_sentence(model, monkeypatch):
-    monkeypatch.setattr(rich_text, "splitter", lambda language: lambda text: re.findall(r"[^!?]*[!?]+\s*|[^!?]+", text))
+    monkeypatch.setattr(stage, "splitter", lambda language: lambda text: re.findall(r"[^!?]*[!?]+\s*|[^!?]+", text))
     first, second = (line for line in sentences(9)[:2])
     line = f"{first} https://x.org/A!B?c=D {first}! {second}"
-    translator = RichTranslator(model, sentences=True, protect=["url"], protect_missing="append")
+    translator = Translator(model, sentences=True, protect=["url"], protect_missing="append")
     (found,) = translator.translate([line])
     assert found.count("https://x.org/A!B?c=D") == 1 and translator.counts["protected_url"] == 1
 
 
 @functools.cache
 def with_symbols(**options):
-    return RichTranslator(native.with_symbols(words=20), html=True, checksums=False, copying=False, **options)
+    return Translator(native.with_symbols(words=20), html=True, checksums=False, copying=False, **options)
 
 
 def translated(translator, model, *lines):
     """Lines translated by a function of a sentence's pieces, which returns places of them and the attention."""
-    coder = translator._tokenizer
+    coder = translator.pipeline._tokenizer
 
     def batch(sentences):
         found = []
@@ -175,7 +170,7 @@ def translated(translator, model, *lines):
             found.append(Attended(output, [*map(coder.text, output)], np.float32(attention), looped=False))
         return found
 
-    translator._translate = batch
+    translator.pipeline._translate = batch
     return [*translator.translate(lines)]
 
 
@@ -228,9 +223,9 @@ def test_time_and_memory_grow_with_the_items_of_a_line():
     assert found.count("{a}") == 3000 and time.process_time() - start < 2
 
 
-def test_an_unknown_piece_that_is_aligned_with_an_item_becomes_it(monkeypatch):
-    translator = RichTranslator(native.with_symbols(words=20), replace_unknown=True, protect=["url"])
-    monkeypatch.setattr(RichTranslator, "_unknown", "▁ab")
+def test_an_unknown_piece_that_is_aligned_with_an_item_becomes_it():
+    translator = Translator(native.with_symbols(words=20), replace_unknown=True, protect=["url"])
+    translator._attention.unknown = "▁ab"
 
     def model(pieces):
         return [pieces.index("▁ab")], [[float("⟦" in piece) for piece in pieces]]
@@ -239,10 +234,19 @@ def test_an_unknown_piece_that_is_aligned_with_an_item_becomes_it(monkeypatch):
     assert not translator.counts["lost_url"]
 
 
-def test_lines_in_pieces_are_not_aligned(model):
-    for option in ("html", "replace_unknown"):
-        with pytest.raises(UserError, match="--protect-missing keep: lines in pieces cannot be aligned"):
-            RichTranslator(model, **{option: True}, protect=["url"], protect_missing="keep")
+def test_lines_in_pieces_are_aligned():
+    """A model that loses symbols: each item comes back at its place, and its tags with it."""
+    translator = with_symbols(protect=KINDS, protect_missing="keep")
+    assert translated(translator, losing, *KEPT) == [*KEPT]
+
+
+def test_capitals_are_aligned():
+    """Also behind a ligature, which is two letters in capitals."""
+    stages = [Markup(True), Capitals("en", "de", Counter())]
+    lines = ["A <b>DOG</b> RUNS", "A <i>Dog Runs</i> Here Now", "THE X <b>DOG</b> RUNS"]
+    found, given = through(stages, lambda text: text.replace("x", "ﬁ"), lines)
+    assert found == [*lines[:2], "THE FI <b>DOG</b> RUNS"]
+    assert given == ["A dog runs", "A dog runs here now", "The x dog runs"]
 
 
 WORD = st.one_of(
@@ -271,7 +275,8 @@ def test_whatever_a_model_does_tags_nest_and_every_item_is_there(lines, seed, ki
         return [*map(int, places)], drawn.random((len(places), len(pieces)))
 
     translator = with_symbols(protect=KINDS, protect_missing="append")
-    translator._spaced, translator._hiding._symbols = kind[0] == "en", SYMBOLS[: kind[1]]
+    markup, protection = translator._stages._stages
+    markup._spaced, protection._symbols = kind[0] == "en", SYMBOLS[: kind[1]]
     finder = Finder(KINDS)
     for line, found in zip(lines, translated(translator, model, *lines), strict=True):
         assert sorted(Nesting(found).tags) == sorted(Nesting(line).tags)
@@ -301,5 +306,5 @@ def test_sentences_end_where_rules_say(language):
 def test_the_command_goes_on_with_markup(model, tmp_path):
     (tmp_path / "in").write_text("".join(f"<b>{line}</b>\n" for line in sentences(5)), encoding="utf-8")
     done = run("--model", model, "--html", "--keep-loops", "--input", tmp_path / "in", "--output", tmp_path / "out")
-    assert done.returncode == 0 and b"error" not in done.stderr and b": line" not in done.stderr
+    assert done.returncode == 0 and b"error" not in done.stderr
     assert (tmp_path / "out").read_text(encoding="utf-8").count("<b>") == 5

@@ -239,8 +239,8 @@ def test_a_map_of_the_batch_has_more_candidates(native):
     for own in (True, False):
         translator = Translator(native, workers=1, batch_tokens=200, **({} if own else OTHER["map_per_sentence"]))
         means[own] = measure_run.about(translator, native, LINES, [])["candidates"]
-        entries = translator.engine.read_map(native, [*itertools.chain.from_iterable(translator.cut(LINES))])
-        groups = [[[sentence] for sentence in batch] if own else [batch] for batch in translator.cut(LINES)]
+        entries = translator.engine.read_map(native, [*itertools.chain.from_iterable(translator.pipeline.cut(LINES))])
+        groups = [[[sentence] for sentence in batch] if own else [batch] for batch in translator.pipeline.cut(LINES)]
         sizes = [len(entries.candidates(group)) for parts in groups for group in parts]
         assert means[own] == pytest.approx(sum(sizes) / len(sizes))
     assert means[True] < means[False]

@@ -175,7 +175,7 @@ def test_engines_are_loaded_on_the_clock():
 
 def test_workers_are_as_many_as_cores(model):
     assert Translator(model).search.workers == len(os.sched_getaffinity(0))
-    assert Translator(model, workers=1).batch_tokens == 512 and Translator(model, workers=2).batch_tokens == 256
+    assert [Translator(model, workers=count).pipeline.batch_tokens for count in (1, 2)] == [512, 256]
 
 
 @pytest.mark.slow

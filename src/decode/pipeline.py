@@ -9,7 +9,7 @@ import itertools
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -32,40 +32,49 @@ LongLines = Literal["cut", "split"]
 
 
 class Line(NamedTuple):
-    """A line in pieces. parts: one unless the line was split. long: whether it was cut or split. copied: is written."""
+    """A text in pieces. parts: one unless it was split. long: whether it was cut or split. copied: is written."""
 
     parts: Batch
     long: bool = False
     copied: str = ""
 
 
+class Decoded(NamedTuple):
+    """A translated text. output: the engine's, of its only part; nothing if the text was copied, or split."""
+
+    text: str
+    output: Any = None
+
+
 @dataclass
 class Window:
-    """Lines that are decoded together."""
+    """Lines that are decoded together; each has some texts."""
 
-    parts: Batch = field(default_factory=list)  # of all lines
-    sizes: list[int] = field(default_factory=list)  # number of parts per line
-    long: list[int] = field(default_factory=list)  # places of lines that were cut or split
-    copied: dict[int, str] = field(default_factory=dict)  # by place
+    parts: Batch = field(default_factory=list)  # of all texts
+    sizes: list[int] = field(default_factory=list)  # number of parts of each text
+    texts: list[int] = field(default_factory=list)  # number of texts of each line
+    long: list[int] = field(default_factory=list)  # places of texts that were cut or split
+    copied: dict[int, str] = field(default_factory=dict)  # by place of the text
 
 
-def windows(
-    lines: Iterable[Line], full: int, weigh: Weigh = len, may_end: Callable[[], bool] = lambda: True
-) -> Iterator[Window]:
-    """Group lines in order; a window is full once it weighs ``full`` and may end behind the line that was read last."""
+def windows(lines: Iterable[Sequence[Line]], full: int, weigh: Weigh = len) -> Iterator[Window]:
+    """Group lines, given as their texts, in order; a window ends with the line with which it weighs ``full``."""
     window, size = Window(), 0
-    for parts, long, copied in lines:
-        if long:
-            window.long.append(len(window.sizes))
-        if copied:
-            window.copied[len(window.sizes)] = copied
-        window.parts.extend(parts)
-        window.sizes.append(len(parts))
-        size += max(sum(map(weigh, parts)), 1)  # an empty line takes memory, too
-        if size >= full and may_end():
+    for texts in lines:
+        for parts, long, copied in texts:
+            if long:
+                window.long.append(len(window.sizes))
+            if copied:
+                window.copied[len(window.sizes)] = copied
+            window.parts.extend(parts)
+            window.sizes.append(len(parts))
+            size += max(sum(map(weigh, parts)), 1)  # an empty line takes memory, too
+        window.texts.append(len(texts))
+        size += not texts
+        if size >= full:
             yield window
             window, size = Window(), 0
-    if window.sizes:
+    if window.texts:
         yield window
 
 
@@ -135,13 +144,13 @@ class Pipeline:
         longest_input: int = MAXIMUM_INPUT,
         copying: bool = False,
         longest_output: int = MAXIMUM_OUTPUT,
+        counts: Counter[str] | None = None,
     ):
         self.seconds: dict[str, float] = dict.fromkeys(("tokenization", "decode", "detokenization"), 0.0)
-        self.counts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter() if counts is None else counts
         self.batch_tokens, self.long_lines, self.sorting = batch_tokens, long_lines, sorting
         self.longest_input, self.longest_output, self.copying = longest_input, longest_output, copying
         self.lines_before = 0  # the first one, in messages
-        self.naming = True  # off where lines are translated in parts, so that numbers would be those of parts
         self._tokenizer, self._translate = tokenizer, translate
         self._batch = batch_sentences or batch_tokens
         self._weigh: Weigh = by_sentence if batch_sentences else len
@@ -152,21 +161,26 @@ class Pipeline:
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the translations of each window, one per line."""
-        cut = windows(map(self._encode, lines), self._window, self._weigh, self._may_end)
+        for window in self.translated((line,) for line in lines):
+            yield [text for ((text, _),) in window]
+
+    def translated(self, lines: Iterable[Sequence[str]], named: bool = True) -> Iterator[list[list[Decoded]]]:
+        """Yield the translations of the texts of each line, by window; a line may have no texts.
+
+        named: False for lines that were translated before, so that messages do not number them.
+        """
+        encoded = ([self._encode(text) for text in texts] for texts in lines)
+        cut = windows(encoded, self._window, self._weigh)
         workers = self._workers, self._count
         decoded = in_order(cut, attrgetter("parts"), self._batches, self._decode, *workers, self._ahead)
         for window, outputs in decoded:
-            yield self._finish(window, [output or [] for output in outputs])
+            yield self._finish(window, [output or [] for output in outputs], named)
 
     def cut(self, lines: Iterable[str]) -> Iterator[Batch]:
         """The batches that ``windows`` would decode of these lines, in pieces as text."""
-        for window in windows(map(self._encode, lines), self._window, self._weigh):
+        for window in windows(([self._encode(line)] for line in lines), self._window, self._weigh):
             for places in self._batches(window.parts):
                 yield [[*map(self._tokenizer.text, window.parts[place])] for place in places]
-
-    def _may_end(self) -> bool:
-        """Whether a window may end behind the text that was read last."""
-        return True
 
     def close(self) -> None:
         """Discard the batches that wait for a worker, so that the process can end."""
@@ -199,27 +213,49 @@ class Pipeline:
             self.seconds["decode"] += (time.perf_counter() - start) / self._count
         return outputs
 
-    def _finish(self, window: Window, outputs: Batch) -> list[str]:
-        """Detokenize the translated parts of a window and join them to lines."""
+    def _finish(self, window: Window, outputs: Batch, named: bool) -> list[list[Decoded]]:
+        """Detokenize the translated parts of a window and join them to texts."""
         start = time.perf_counter()
-        texts = map(self._tokenizer.decode, outputs)
-        lines = [" ".join(filter(None, (next(texts) for _ in range(size)))) for size in window.sizes]
+        parts = zip(map(self._tokenizer.decode, outputs), outputs, strict=True)
+        found = [_joined([*itertools.islice(parts, size)]) for size in window.sizes]
         for place, text in window.copied.items():
-            lines[place] = text
+            found[place] = Decoded(text)
+        texts = iter(found)
+        lines = [[*itertools.islice(texts, size)] for size in window.texts]
         self.seconds["detokenization"] += time.perf_counter() - start
-        for name, parts in (("source_tokens", window.parts), ("target_tokens", outputs)):
-            self.counts[name] += sum(map(len, parts))
-        of = [line for line, size in enumerate(window.sizes) for _ in range(size)]  # the line of each part
-        ends = [*zip(of, outputs, strict=True)]
-        self._name(f"lines_{self.long_lines}", window.long)
-        self._name("lines_limited", (line for line, output in ends if len(output) >= self.longest_output))
-        self._name("lines_looped", (line for line, output in ends if getattr(output, "looped", False)))
-        self.counts["lines"] += len(lines)
+        for name, of in (("source_tokens", window.parts), ("target_tokens", outputs)):
+            self.counts[name] += sum(map(len, of))
+        self._name_limits(window, outputs, named)
         return lines
 
-    def _name(self, what: str, places: Iterable[int]) -> None:
-        """Count lines of a window, given their places, and name the first ones."""
-        for place in dict.fromkeys(places):
-            self.counts[what] += 1
-            if self.naming and self.counts[what] <= NAMED:
-                self.counts[f"{what}: {self.lines_before + self.counts['lines'] + place + 1}"] = 1
+    def _name_limits(self, window: Window, outputs: Batch, named: bool) -> None:
+        """Count what limits did to the texts of a window."""
+        texts = [text for text, size in enumerate(window.sizes) for _ in range(size)]  # of each part
+        ends = [*zip(texts, outputs, strict=True)]
+        found = {
+            f"lines_{self.long_lines}": window.long,
+            "lines_limited": [text for text, output in ends if len(output) >= self.longest_output],
+            "lines_looped": [text for text, output in ends if getattr(output, "looped", False)],
+        }
+        lines = (
+            [
+                line
+                for line, size in enumerate(window.texts, self.lines_before + self.counts["lines"] + 1)
+                for _ in range(size)
+            ]
+            if any(found.values())
+            else []
+        )  # the number of each text's line
+        for what, places in found.items():
+            for place in dict.fromkeys(places):
+                self.counts[what] += 1
+                if named and self.counts[what] <= NAMED:
+                    self.counts[f"{what}: {lines[place]}"] = 1
+        self.counts["lines"] += named * len(window.texts)
+
+
+def _joined(parts: Sequence[tuple[str, Any]]) -> Decoded:
+    """A text of parts, given their translations and the engine's outputs."""
+    if len(parts) == 1:
+        return Decoded(*parts[0])
+    return Decoded(" ".join(text for text, _ in parts if text))

@@ -29,9 +29,10 @@ from common.command_line import there
 from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
 from common.progress import progress
-from decode import capitals, protection, rich_text
 from decode.pipeline import NAMED
-from decode.translator import Translator, decoding_options
+from decode.text import options as text_options
+from decode.text import protection
+from decode.translator import Translator, decoding_options, loaded
 from formats.model_folder import NOT_DECODED
 
 PR_SET_PDEATHSIG = 1  # prctl(2): the signal that a process gets when its parent dies
@@ -191,6 +192,7 @@ def _noted(notes: Path, path: Path, key: Key) -> Progress:
 
 def _changes(before: Key, now: Key) -> str:
     """The differences between two keys, as text."""
+    before, now = map(text_options.changed, (before, now))
     names = [name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
     values = (f"{name} {before.get(name)}, not {now.get(name)}" for name in names if name != "model")
     return "; ".join([*["another model"] * ("model" in names), *values])
@@ -225,7 +227,7 @@ def translate(translator: Translator, source: BinaryIO, target: BinaryIO | Outpu
     Return how many bytes were replaced and lines cut or split; for a resumed output, over all runs.
     """
     counts: Counter[str] = Counter()
-    translator.lines_before = target.counts["lines"] if isinstance(target, Output) else 0
+    translator.pipeline.lines_before = target.counts["lines"] if isinstance(target, Output) else 0
     unwritten: deque[bytes] = deque()  # lines that were read and whose translations are not written yet
 
     def lines() -> Iterator[str]:
@@ -277,9 +279,6 @@ def named(counts: Counter[str], what: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     decoding_options(parser)
-    protection.options(parser)
-    capitals.options(parser)
-    rich_text.options(parser)
     parser.add_argument("--input", type=there, help="text to translate; default: standard input")
     parser.add_argument("--output", type=Path, help="translation; default: standard output")
     parser.add_argument("--resume", action="store_true", help="go on with an output that was not finished")
@@ -296,8 +295,8 @@ def main() -> None:
         source = stack.enter_context(open(args.input, "rb")) if args.input else sys.stdin.buffer
         if args.output and args.output.exists() and os.path.samestat(args.output.stat(), os.fstat(source.fileno())):
             raise UserError(f"{args.output} is the input, too; write the translation to another file")
-        chosen = {name: getattr(args, name) for name in ("protect", "protect_missing", "recase")}
-        translator = rich_text.loaded(args, **chosen)
+        translator = loaded(args)
+        pipeline = translator.pipeline
         stack.callback(translator.close)
         if translator.engine.int8_saturates:
             print(cpu.warning(args.model), file=sys.stderr)
@@ -305,7 +304,7 @@ def main() -> None:
         if args.output:
             key = progress_key([args.model, *args.others], translator.settings)
             target = stack.enter_context(resumable_output(args.output, key, args.resume, source))
-        report(translate(translator, source, target), translator.longest_input, translator.longest_output)
+        report(translate(translator, source, target), pipeline.longest_input, pipeline.longest_output)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 import argparse
 import itertools
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import partial
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,16 @@ from common import machine
 from common.command_line import positive, there
 from common.errors import UserError
 from decode import engines, tuned
-from decode.capitals import Capitals
 from decode.engines import Search
 from decode.engines.interface import Device
-from decode.pipeline import GPU, MANY_CORES, LongLines, Pipeline
-from decode.protection import Missing, protection
-from formats import records, switches
-from formats.decoding import MAXIMUM_INPUT, ONE_CORE, longest_output
+from decode.pipeline import BYTE_ORDER_MARK, GPU, MANY_CORES, Pipeline
+from decode.text import options as text
+from decode.text.alignment import Attention
+from decode.text.stage import Context, Stages, Translation
+from formats import switches
+from formats.decoding import ONE_CORE, longest_output
 from formats.native_vocabulary import NO_TEXT
+from formats.sentence import sentence
 from formats.tokenizers import of_folder
 
 BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings on which the content of batches depends
@@ -41,111 +43,128 @@ class Tokenizer:
 
     def decode(self, pieces: list[str]) -> str:
         """The text on one line, normalised like a record's."""
-        return records.sentence(self._decode(pieces))
+        return sentence(self._decode(pieces))
 
     def text(self, piece: str) -> str:
         return piece
 
 
-class Translator(Pipeline):
+class Translator:
     """Translates text with a model folder.
 
     >>> next(Translator("results/demo/models/tiny/native-int8").translate(["A dog runs."]))
+    >>> next(Translator("models/deep/native-int8", beam_size=4, html=True).translate(["A <b>dog</b> runs."]))
 
-    vocabulary_map: use the folder's map if it has one. workers: batches decoded at a time; default: one per core, or
-    one on a GPU. batch_tokens: default: ``best_batch``. threads: per worker. long_lines: cut lines of more than
-    ``longest_input`` pieces, or split them into parts that are translated one by one. checksums: check all files first.
-    without: names of formats.switches that are off. batch_sentences: see Pipeline. source_prefix, target_prefix: pieces
-    with spaces between them, instead of the model's prefixes; the first may be text instead, as T5's models have it.
-    others: folders of further models of the same vocabulary, whose probabilities are averaged with those of the first.
-    protect: kinds of text to keep as it is, also as one text with commas. protect_missing: what becomes of those lost
-    (decode.protection).
-    recase: translate lines in capitals without them (decode.capitals).
-    end_loops: end a translation that repeats itself, if the engine can. copying: lines without letters are not
-    translated. search: further fields of decode.engines.Search.
-    Raises UserError for a folder that cannot be decoded.
+    checksums: check all files first. options, all by name: those of text (decode.text.options); fields of
+    decode.engines.Search, where the vocabulary map is used if the folder has one, and a prefix is pieces with spaces
+    between them, or text; and of batches: ``batch_tokens``, by default ``best_batch``, or ``batch_sentences``.
+    ``workers``, which Search has, are by default one for each core, or one on a GPU; ``without`` also has switches of
+    the pipeline.
+
+    counts: what happened to lines so far (Pipeline.counts, and those of stages). pipeline: has the seconds, too.
+    Raises UserError for a folder that cannot be decoded so, and TypeError for an unknown option.
     """
 
-    def __init__(
+    def __init__(self, folder: str | Path, beam_size: int = 1, checksums: bool = True, **options: Any):
+        folder = Path(folder)
+        self._text, options = text.divided(options)
+        self.description = engines.describe(folder)
+        tokenizer = Tokenizer(folder)
+        self.counts: Counter[str] = Counter()
+        languages = self.description.source, self.description.target
+        stages = text.stages(self._text, Context(folder, *languages, tokenizer.processors, self.counts))
+        sizes = {name: options.pop(name, None) for name in ("batch_tokens", "batch_sentences")}
+        self.search = self._search(tokenizer, beam_size, **options)
+        self.engine = engines.load(folder, self.search, checksums)
+        coder, translate = self.engine.coded(tokenizer)
+        self.pipeline = Pipeline(
+            coder,
+            translate,
+            sizes["batch_tokens"] or best_batch(folder, beam_size, self.search.workers, self.search.device),
+            self.search.workers,
+            self._text["long_lines"],
+            **{name: name not in self.search.without for name in switches.of_pipeline()},
+            batch_sentences=sizes["batch_sentences"],
+            longest_input=self.engine.longest_input,
+            copying=self._text["copying"],
+            longest_output=longest_output(self.description),
+            counts=self.counts,
+        )
+        self._attention: Attention | None = None
+        if self.search.alignment and tokenizer.processors:
+            self._attention = Attention(tokenizer.processors, self._text["replace_unknown"])
+        self._stages = Stages(stages, self._translated)
+
+    def _search(
         self,
-        folder: str | Path,
-        beam_size: int = 1,
+        tokenizer: Tokenizer,
+        beam_size: int,
         vocabulary_map: bool = True,
         workers: int | None = None,
-        batch_tokens: int | None = None,
-        long_lines: LongLines = "cut",
-        without: Collection[str] = (),
         threads: int = 1,
-        batch_sentences: int | None = None,
         device: Device = "cpu",
-        checksums: bool = True,
+        without: Collection[str] = (),
         source_prefix: str | None = None,
         target_prefix: str | None = None,
         others: Iterable[str | Path] = (),
-        protect: str | Collection[str] = (),
-        protect_missing: Missing | None = None,
-        recase: bool = False,
-        end_loops: bool = True,
-        copying: bool = True,
-        **search: Any,
-    ):
-        folder = Path(folder)
-        workers = workers or (max(len(machine.cores()) // threads, 1) if device == "cpu" else 1)
-        batch_tokens = batch_tokens or best_batch(folder, beam_size, workers, device)
-        self.description = engines.describe(folder)
-        tokenizer = Tokenizer(folder)
-        self.search = Search(
+        **options: Any,
+    ) -> Search:
+        return Search(
             beam_size=beam_size,
             vocabulary_map=vocabulary_map and self.description.vocabulary_map,
-            workers=workers,
+            workers=workers or (max(len(machine.cores()) // threads, 1) if device == "cpu" else 1),
             threads=threads,
             device=device,
             without=switches.off(without),
             source_prefix=tokenizer.prefix(source_prefix),
             target_prefix=None if target_prefix is None else tuple(target_prefix.split()),
             others=tuple(map(Path, others)),
-            end_loops=end_loops,
-            **search,
+            end_loops=self._text["end_loops"],
+            alignment=text.aligned(self._text),
+            **options,
         )
-        self.engine = engines.load(folder, self.search, checksums)
-        batching: dict[str, Any] = {"batch_sentences": batch_sentences, "longest_input": self.engine.longest_input}
-        batching |= {name: name not in without for name in switches.of_pipeline()}
-        batching |= {"copying": copying, "longest_output": longest_output(self.description)}
-        coder, translate = self.engine.coded(tokenizer)
-        super().__init__(coder, translate, batch_tokens, workers, long_lines, **batching)
-        self.naming = protect_missing != "keep"  # it translates lines in pieces
-        self._protection = protection(folder, protect, protect_missing, tokenizer.processors, self.counts)
-        self._chosen: dict[str, Any] = {"recase": True} if recase else {}
-        if self._protection:
-            self._chosen |= {"protect": self._protection.kinds, "protect_missing": protect_missing}
-        languages = self.description.source, self.description.target
-        self._capitals = Capitals(*languages, self.counts) if recase else None
 
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that a translation depends on, except the model folders and the input."""
-        own = {"batch_tokens": self.batch_tokens, "long_lines": self.long_lines, "copying": self.copying}
+        own = {"batch_tokens": self.pipeline.batch_tokens}
         own |= {name: getattr(self.engine, name) for name in ("isa", "library", "int8_saturates")}
         every = {**vars(self.search), **switches.values(self.search), **own}
         every |= {"engine": self.engine.name, "version": self.engine.version}
         batched = self.engine.of_batch or "map_per_sentence" in self.search.without
         left_out = {"without", "others", "overlap", *(() if batched else BATCHING)}
-        return {name: value for name, value in every.items() if name not in left_out} | self._chosen
-
-    def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        translated = super().windows
-        if self._capitals:
-            translated = partial(self._capitals.windows, translated)
-        return self._protection.windows(translated, lines) if self._protection else translated(lines)
-
-    def close(self) -> None:
-        """Discard waiting batches, and stop running ones if the engine can."""
-        super().close()
-        self.engine.stop()
+        return text.changed({name: value for name, value in every.items() if name not in left_out} | self._text)
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the translation of each line, in order; reads at most two windows ahead."""
         return itertools.chain.from_iterable(self.windows(map(_with_pairs, lines)))
+
+    def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the translations of each window of lines."""
+        for window in self._stages.windows(line.removeprefix(BYTE_ORDER_MARK) for line in lines):
+            yield [translation.text for translation in window]
+
+    def close(self) -> None:
+        """Discard waiting batches, and stop running ones if the engine can."""
+        self.pipeline.close()
+        self.engine.stop()
+
+    def _translated(self, lines: Iterable[Sequence[str]], named: bool) -> Iterator[list[list[Translation]]]:
+        """Translate the texts of lines, by window, after all stages have hidden what is theirs."""
+        if not self._attention:
+            for window in self.pipeline.translated(lines, named):
+                yield [[Translation(found) for found, _ in texts] for texts in window]
+            return
+        waiting: deque[Sequence[str]] = deque()
+
+        def sources() -> Iterator[Sequence[str]]:
+            for texts in lines:
+                waiting.append(texts)
+                yield texts
+
+        for window in self.pipeline.translated(sources(), named):
+            pairs = (zip(waiting.popleft(), texts, strict=True) for texts in window)
+            yield [[self._attention.translation(source, *found) for source, found in texts] for texts in pairs]
 
 
 def _with_pairs(line: str) -> str:
@@ -156,16 +175,14 @@ def _with_pairs(line: str) -> str:
 def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> int:
     """Tokens per batch: the tuned number for this machine (measure.tune), else that of WNGT 2020.
 
-    A tuned number holds for one instruction set, so it also sets the engine's, unless the environment names another.
+    A tuned number holds for one instruction set, so it does not if the environment names another.
     """
     if device == "cuda":
         return GPU
-    if workers == len(machine.cores()) and (settings := tuned.settings(folder, beam_size)):
+    if workers == len(machine.cores()) and (found := tuned.settings(folder, beam_size)):
         variable = engines.of(folder).isa_variable
-        if settings["isa"] and variable:
-            os.environ.setdefault(variable, settings["isa"])  # the engine reads it when it loads its first model
-        if not variable or os.environ.get(variable) in (None, settings["isa"]):
-            return int(settings["batch_tokens"])
+        if not variable or os.environ.get(variable) in (None, found["isa"]):
+            return int(found["batch_tokens"])
     return ONE_CORE if workers == 1 else MANY_CORES
 
 
@@ -195,16 +212,7 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--no-checksums", dest="checksums", action="store_false", help="load damaged files, too")
-    parser.add_argument("--long-lines", choices=["cut", "split"], default="cut", help=f"of over {MAXIMUM_INPUT} pieces")
-    parser.add_argument(
-        "--keep-loops",
-        dest="end_loops",
-        action="store_false",
-        help="do not end a translation that repeats itself over and over, as the native engine does",
-    )
-    parser.add_argument(
-        "--no-copying", dest="copying", action="store_false", help="translate numbers and other lines without letters"
-    )
+    text.add(parser)
     group = parser.add_argument_group("switches", "for ablation; an engine refuses those it lacks")
     group.add_argument("--threads", type=positive, default=1, help="per worker, sharing its batch")
     group.add_argument("--isa", metavar="SET", help="instruction set, by the engine's name")
@@ -219,16 +227,12 @@ def decoding_options(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def loaded(args: argparse.Namespace, make: Callable[..., Translator] = Translator, **options: Any) -> Translator:
-    """The translator of ``decoding_options``. make: its class; options: its further arguments.
-
-    Raises UserError for a folder that cannot be decoded with these options.
-    """
+def loaded(args: argparse.Namespace) -> Translator:
+    """The translator of ``decoding_options``. Raises UserError for a folder that cannot be decoded with these."""
     if args.isa:
         if not (variable := engines.of(args.model).isa_variable):
             raise UserError(f"{args.model}: {engines.of(args.model).label} has no --isa; leave it out")
         os.environ[variable] = args.isa  # engines read it when they load their first model
-    names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "long_lines", "device", "checksums", "threads",
-             "source_prefix", "target_prefix", "others", "end_loops", "copying")  # fmt: skip
-    chosen = {name: getattr(args, name) for name in (*names, *switches.numbers(), "without")}
-    return make(args.model, **chosen, **options)
+    names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "device", "checksums", "threads",
+             "source_prefix", "target_prefix", "others", "without", *switches.numbers(), *text.OPTIONS)  # fmt: skip
+    return Translator(args.model, **{name: getattr(args, name) for name in names})

@@ -6,9 +6,6 @@ What is inserted into texts is not shared: a test set with the URLs of the train
 import itertools
 from random import Random
 
-from findings.metrics import WITHOUT_SPACES
-
-NO_SPACES = {*WITHOUT_SPACES, "ja", "zh"}  # languages whose sentences follow each other without a space
 FINAL = ".!?…。！？"
 
 

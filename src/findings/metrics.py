@@ -17,8 +17,7 @@ from sacrebleu.metrics.bleu import BLEU
 from common.errors import UserError
 from common.files import read_json, sha256
 from formats.gap import Comet
-
-WITHOUT_SPACES = ("bo", "dz", "km", "lo", "my", "th")  # a sentence would be one token of 13a
+from formats.sentence import WITHOUT_SPACES
 
 COMET_SCALE = 100  # factor of the mean over sentences, as for BLEU and chrF
 INSTALL = "install unbabel-comet in an environment of its own and name its bin/comet-score (docs/results.md#metrics)"
@@ -27,7 +26,7 @@ INSTALL = "install unbabel-comet in an environment of its own and name its bin/c
 def bleu(language: str, **options: Any) -> BLEU:
     """The metric; options: sacreBLEU's. Raises UserError if the package of the language's tokenizer is missing."""
     try:
-        if language in WITHOUT_SPACES:
+        if language in WITHOUT_SPACES:  # a sentence would be one token of 13a
             options["tokenize"] = "char"
         return BLEU(trg_lang=language, **options)
     except (RuntimeError, ImportError) as error:

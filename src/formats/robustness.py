@@ -25,9 +25,9 @@ class Translated(TypedDict):
 
 
 class Row(TypedDict):
-    """A system, its type and its search. protected: by decode.protection. lists: by name, those of measure.perturb.
+    """A system, its type and its search. protected: by decode.text. lists: by name, those of measure.perturb.
 
-    recased: some of these again, with decode.capitals.
+    recased: some of these again, without capitals.
     """
 
     system: str

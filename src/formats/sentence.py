@@ -4,6 +4,8 @@ import unicodedata
 
 # Characters at which str.splitlines() or a reader of TSV would break a record.
 _BREAKS = dict.fromkeys(map(ord, "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
+WITHOUT_SPACES = ("bo", "dz", "km", "lo", "my", "th")  # languages whose words follow each other without a space
+NO_SPACES = {*WITHOUT_SPACES, "ja", "zh"}  # those whose sentences do
 
 
 def sentence(text: str) -> str:

@@ -19,8 +19,9 @@ from random import Random
 from common.command_line import positive, there
 from common.errors import command
 from common.files import atomic_path
-from findings.altered_text import NO_SPACES, doubled, title, typos, without_final
+from findings.altered_text import doubled, title, typos, without_final
 from formats import records
+from formats.sentence import NO_SPACES
 
 CLEAN, JOINED, WORDS, SUITE = "clean", "joined", "words", "suite"
 SUITE_FILE = Path(__file__).with_name("suite.tsv")  # CC0: language, kind, text, what must be in the output

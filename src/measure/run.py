@@ -20,7 +20,6 @@ from common.errors import command
 from common.files import write_json, write_text
 from decode import engines
 from decode.engines import Engine
-from decode.pipeline import Pipeline
 from decode.translator import Tokenizer, Translator
 from formats import model_folder, switches
 from formats.records import references, sources
@@ -31,12 +30,13 @@ from measure.timing_loop import peak_rss_bytes, watch
 WARM_UP_SENTENCES = 8
 
 
-def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[list[str], Decoded]:
+def decode(translator: Translator, lines: list[str], cores: list[int]) -> tuple[list[str], Decoded]:
     """Translate a test set on these cores."""
-    seconds, counts = dict(translator.seconds), translator.counts.copy()
+    pipeline = translator.pipeline
+    seconds, counts = dict(pipeline.seconds), pipeline.counts.copy()
     with watch(cores) as usage:
         outputs = [output for window in translator.windows(lines) for output in window]
-    passed = {stage: value - seconds[stage] for stage, value in translator.seconds.items()}
+    passed = {stage: value - seconds[stage] for stage, value in pipeline.seconds.items()}
     return outputs, Decoded(
         text_seconds=usage.seconds,
         cpu_seconds=usage.cpu_seconds,
@@ -47,8 +47,8 @@ def decode(translator: Pipeline, lines: list[str], cores: list[int]) -> tuple[li
         detokenization_seconds=passed["detokenization"],
         sentences=len(lines),
         source_words=sum(len(line.split()) for line in lines),
-        source_tokens=translator.counts["source_tokens"] - counts["source_tokens"],
-        target_tokens=translator.counts["target_tokens"] - counts["target_tokens"],
+        source_tokens=pipeline.counts["source_tokens"] - counts["source_tokens"],
+        target_tokens=pipeline.counts["target_tokens"] - counts["target_tokens"],
         output_sha256=hashlib.sha256(text(outputs).encode()).hexdigest(),
     )
 
@@ -64,7 +64,7 @@ def about(translator: Translator, folder: Path, lines: list[str], references: li
     reference_tokens = sum(len(encode(line)) for line in references)
     fields: dict[str, float | None] = {"reference_tokens": reference_tokens or None, "candidates": None}
     if translator.search.vocabulary_map:
-        batches = [*translator.cut(lines)]
+        batches = [*translator.pipeline.cut(lines)]
         sentences = [*itertools.chain.from_iterable(batches)]
         has = "map_per_sentence" in switches.of_engine(translator.engine.name)
         by_itself = has and "map_per_sentence" not in translator.search.without

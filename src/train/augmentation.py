@@ -20,9 +20,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from random import Random
 
 from common.errors import UserError
-from findings.altered_text import FINAL, NO_SPACES, doubled, title, typo, typos, without_final
+from findings.altered_text import FINAL, doubled, title, typo, typos, without_final
 from formats.protection import SYMBOLS, Finder
-from formats.sentence import sentence
+from formats.sentence import NO_SPACES, sentence
 from train.aligned_words import Align, AlignedWords, Pair
 from train.settings import PLACED, PROTECTED, Augmentation
 

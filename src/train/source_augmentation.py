@@ -17,9 +17,9 @@ from common.command_line import there
 from common.document import argument
 from common.errors import command
 from common.files import write_json
-from findings.altered_text import NO_SPACES, doubled, without_final
+from findings.altered_text import doubled, without_final
 from formats import records
-from formats.sentence import sentence
+from formats.sentence import NO_SPACES, sentence
 from train.augmentation import MEANT, TOGETHER, check
 from train.settings import SourceAugmentation
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from common import cpu
+from common import cpu, machine
 from common.errors import UserError
 from common.files import read_json
+from decode import tuned
 from decode.engines.interface import Batch, Engine, Search
 from formats import decoding, loading, vocabulary_map
 from formats.model_folder import Description
@@ -80,6 +81,8 @@ class CTranslate2(Engine):
             os.environ[PACKED] = "0"  # for the process: CTranslate2 has no other option
         if search.device == "cuda":
             loading.use_gpu()
+        elif search.workers == len(machine.cores()) and (isa := tuned.settings(folder, search.beam_size).get("isa")):
+            os.environ.setdefault(cpu.ISA, isa)
         import ctranslate2
 
         compute_type = decoding.compute_type(description.quantization, search.device)

@@ -1,18 +1,19 @@
 """Lines in capitals, translated without them: a model that learned from ordinary text knows few words in capitals.
 
 A line in ALL CAPS or in Title Case loses its capitals, but for the first letter of each sentence, and its translation
-gets them. What must come through as it is, such as a URL, a tag or a symbol of decode.protection, is neither changed
+gets them. What must come through as it is, such as a URL, a tag or a symbol of protected text, is neither changed
 nor looked at. A line of a script without case, a short word that may be an acronym, and a list of names are left alone.
 """
 
-import argparse
 import re
 import unicodedata
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator
-from typing import Literal
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar, Literal, Self
 
-from decode.protection import BYTE_ORDER_MARK, Windows
+from decode.text.alignment import stretched
+from decode.text.stage import Context, Option, Stage, Translation
 from formats.protection import Finder
 
 Case = Literal["", "upper", "title"]
@@ -22,8 +23,6 @@ UPPER_WORDS, TITLE_WORDS = 2, 4  # that a line must have, but for a lone word of
 PER_COMMA = 3  # words of a line in Title Case, or fewer, are a list of names
 
 _HELD = "\uffff"  # stands for what is not changed
-_SMALL = "".join(filter(str.islower, map(chr, range(0x10000))))
-_ORDINARY = re.compile(f" [{_SMALL}]{{4,}} ")
 _LETTERS, _TWO = re.compile(r"[^\W\d_]+"), re.compile(r"[^\W\d_]{2}")
 _WORD = re.compile(r"(?<!\S)[^\w\s]*[^\W\d_][^\s\d_]*(?!\S)")  # BMW X5 and MAX_VALUE have one and none
 _FIRST = re.compile(r"(?<!\S)[^\W\d_]")  # letters of words
@@ -38,38 +37,45 @@ _BEGINS = re.compile(rf"(^|[\w{_HELD}][.!?…]+[\"'”’»)]*\s)([\W_]*)([^\W\d
 _MORE = rf"^>>\S+<<|\b[^\W\d_]\.(?: ?\b[^\W\d_]\.)+|\b[^\W\d_](?=\.)|{_HELD}"
 
 
-class Capitals:
-    """Takes the capitals from lines, and gives them to their translations.
+class Capitals(Stage[Case]):
+    """Takes the capitals from texts, and gives them to their translations; it counts ``lines_recased``.
 
-    source, target: codes of languages, if known. ``counts["lines_recased"]`` grows with every window.
+    source, target: codes of languages, if known.
     """
+
+    options: ClassVar = {
+        "recase": Option(
+            "translate lines in ALL CAPS or Title Case without their capitals, and give these to the translations"
+        ),
+    }
 
     def __init__(self, source: str | None, target: str | None, counts: Counter[str]):
         self._source, self._target = (re.split("[-_]", code or "")[0] for code in (source, target))
         self._finder, self._counts = Finder(("url", "email", "tag", "placeholder")), counts  # the kinds with letters
 
-    def windows(self, translated: Windows, lines: Iterable[str]) -> Iterator[list[str]]:
-        """As ``translated``, which it translates the lines with."""
-        waiting: deque[Case] = deque()
+    @classmethod
+    def chosen(cls, options: Mapping[str, Any], context: Context) -> Self | None:
+        return cls(context.source, context.target, context.counts) if options["recase"] else None
 
-        def without() -> Iterator[str]:
-            for line in lines:
-                text, case = self.without(line)
-                waiting.append(case)
-                yield text
+    def hide(self, text: str) -> tuple[Sequence[str], Case]:
+        text, case = self.without(text)
+        return [text], case
 
-        for outputs in translated(without()):
-            cases = [waiting.popleft() for _ in outputs]
-            self._counts["lines_recased"] += sum(map(bool, cases))
-            yield [self.restored(*pair) if pair[1] else pair[0] for pair in zip(outputs, cases, strict=True)]
+    def restore(self, state: Case, outputs: Sequence[Translation]) -> Translation:
+        (output,) = outputs
+        if not state:
+            return output
+        self._counts["lines_recased"] += 1
+        text = self.restored(output.text, state)
+        return Translation(text, lambda: stretched(output.alignment, len(output.text), len(text)))
 
     def without(self, line: str) -> tuple[str, Case]:
         """A line without its capitals, and which it had."""
-        if _ORDINARY.search(line) and "<" not in line and "{" not in line:  # most lines; tags may have such a word
+        if _ordinary().search(line) and "<" not in line and "{" not in line:  # most lines; tags may have such a word
             return line, ""
         if line == line.lower():  # or have no case
             return line, ""
-        text, items = self._held(line.removeprefix(BYTE_ORDER_MARK), _MORE)
+        text, items = self._held(line, _MORE)
         if not (case := _case(text)):
             return line, ""
         text = self._lower(text) if case == "upper" else _LETTERS.sub(self._lower_word, text)
@@ -105,6 +111,13 @@ class Capitals:
         return self._lower(match[0]) if len(match[0]) == 1 or match[0][1:].islower() else match[0]
 
 
+@cache
+def _ordinary() -> re.Pattern[str]:
+    """A word of four small letters or more. To compile it takes milliseconds, which only this stage should pay."""
+    small = "".join(filter(str.islower, map(chr, range(0x10000))))
+    return re.compile(f" [{small}]{{4,}} ")
+
+
 def _case(text: str) -> Case:
     """The capitals that a whole line has."""
     cased = text.translate(_OF_ANY_CASE)
@@ -136,8 +149,3 @@ def _filled(text: str, items: list[str]) -> str:
     """A line with the parts that it was held without."""
     left = iter(items)
     return re.sub(_HELD, lambda _: next(left), text) if items else text
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    about = "translate lines in ALL CAPS or Title Case without their capitals, and give these to the translations"
-    parser.add_argument("--recase", action="store_true", help=about)

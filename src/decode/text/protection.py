@@ -16,23 +16,26 @@ again, in pieces around what must be kept, each at its place. Both are also for 
 these translate the text as it is, with ``append``, or in pieces at once, with ``keep``.
 """
 
-import argparse
 import itertools
 import re
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Literal, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from common.errors import UserError
+from decode.text.alignment import Alignment, Span, copied, joined, moved
+from decode.text.stage import Again, Context, Option, Stage, Translation
 from formats.protection import DIVIDING, KINDS, LETTER, SPACED, SYMBOL, SYMBOLS, Finder
 from formats.sentence import has_letters, one_line
 from formats.tokenizers import Processors
 
 Missing = Literal["append", "keep"]
-Windows = Callable[[Iterable[str]], Iterator[list[str]]]  # translates lines
 
-BYTE_ORDER_MARK = "\ufeff"
 _SYMBOL = re.compile(SYMBOL)
 _LETTER, _SPACED, _DIVIDING = map(re.compile, (LETTER, SPACED, DIVIDING))
 _CLOSING = " .,;:!?"  # no space before them
@@ -90,33 +93,103 @@ class Restored(NamedTuple):
     failed: bool = False
 
 
-class Protection:
+class InPieces(NamedTuple):
+    """A line that is translated in the pieces around its items."""
+
+    parts: Sequence[str | Item]
+
+
+def kinds(chosen: str | Iterable[str]) -> list[str]:
+    """The kinds to protect, which may be given as a text with commas. Raises UserError for an unknown one."""
+    found = [kind.strip(" ") for kind in chosen.split(",")] if isinstance(chosen, str) else [*chosen]
+    if unknown := [kind for kind in found if kind not in KINDS]:
+        raise UserError(f"--protect {unknown[0]}: is none of {', '.join(KINDS)}")
+    return found
+
+
+def symbols_of(processors: Processors | None) -> int:
+    """How many symbols the vocabulary of both sides has, from the first one on; only SentencePiece can have any."""
+    if not processors:
+        return 0
+    known = (all(side.piece_to_id(symbol) != side.unk_id() for side in processors) for symbol in SYMBOLS)
+    return sum(itertools.takewhile(bool, known))
+
+
+class Protection(Stage[Hidden | InPieces]):
     """Hides text of some kinds. symbols: as many as the model's vocabulary has, from the first one on.
 
-    kinds, finder: what is hidden.
-    ``counts``, to which every window adds: ``protected_KIND`` of items in sources, ``lost_KIND`` and ``repeated_KIND``
-    of those that the model did not translate to exactly one copy, whatever became of them then.
+    It counts ``protected_KIND`` of items in sources, and ``lost_KIND`` and ``repeated_KIND`` of those that the model
+    did not translate to exactly one copy, whatever became of them then.
     """
 
+    options: ClassVar = {
+        "protect": Option(
+            f"text to keep as it is: {','.join(KINDS)}, or some of them; all without KINDS",
+            default=[],
+            metavar="KINDS",
+            bare=KINDS,
+            read=kinds,
+        ),
+        "protect_missing": Option(
+            "what the model loses: put it at the end, or translate the line in pieces around it",
+            default=None,
+            choices=("append", "keep"),
+        ),
+    }
+
     def __init__(self, kinds: Sequence[str], missing: Missing | None, symbols: int, counts: Counter[str]):
-        self.kinds, self.finder = kinds, Finder(kinds)
-        self._missing, self._counts = missing, counts
+        self._finder, self._missing, self._counts = Finder(kinds), missing, counts
         self._symbols = SYMBOLS[:symbols]
 
-    def windows(self, translated: Windows, lines: Iterable[str]) -> Iterator[list[str]]:
-        """As ``translated``, which it translates the lines with."""
-        waiting: deque[Hidden] = deque()
+    @classmethod
+    def chosen(cls, options: Mapping[str, Any], context: Context) -> Self | None:
+        kinds, missing = options["protect"], options["protect_missing"]
+        if missing and not kinds:
+            raise UserError("--protect-missing needs --protect, which names what must not be missing")
+        if not kinds:
+            return None
+        if missing not in (None, "append", "keep"):
+            raise UserError(f"--protect-missing {missing}: is neither append nor keep")
+        if not (symbols := symbols_of(context.processors)) and missing is None:
+            raise UserError(
+                f"{context.folder}: its vocabulary has no symbol {SYMBOLS[0]} to protect text with; train it with "
+                "`augmentation: {both_sides: {protected: 0.05}}`, or add --protect-missing append or keep"
+            )
+        return cls(kinds, missing, symbols, context.counts)
 
-        def hidden() -> Iterator[str]:
-            for line in lines:
-                waiting.append(self.hide(line.removeprefix(BYTE_ORDER_MARK)))
-                yield waiting[-1].text
+    def hide(self, text: str) -> tuple[Sequence[str], Hidden | InPieces]:
+        hidden = self.hidden(text)
+        if hidden.copy is None and hidden.items and not self._symbols and self._missing == "keep":
+            return [], hidden
+        return [hidden.text] * (hidden.copy is None), hidden
 
-        for outputs in translated(hidden()):
-            yield self._finished([waiting.popleft() for _ in outputs], outputs, translated)
+    def restore(self, state: Hidden | InPieces, outputs: Sequence[Translation]) -> Translation | Again:
+        if isinstance(state, InPieces):
+            return _in_pieces(state.parts, outputs)
+        if (copy := state.copy) is not None:
+            self._count(state.items)
+            return Translation(copy, lambda: copied(copy, self._whole(copy)))
+        if not outputs:
+            self._count(state.items)
+            return Again([*_pieces(state.parts)], InPieces(state.parts))
+        (output,) = outputs
+        kept = self.restored(state, output.text) if state.items else Restored(output.text)
+        if kept.failed and self._missing == "keep":
+            return Again([*_pieces(state.parts)], InPieces(state.parts))
+        return Translation(kept.text, lambda: self._aligned(state, kept, output.alignment))
 
-    def hide(self, line: str) -> Hidden:
-        if not (matches := self.finder.found(line)) and any(map(str.isalpha, line)):
+    def _aligned(self, hidden: Hidden, kept: Restored, alignment: Alignment) -> Alignment:
+        if kept.moves:
+            alignment = _with_items(alignment, hidden, kept)
+        spans = [(begin, begin + len(item.text)) for begin, item in kept.items]
+        return replace(alignment, whole=[*spans, *self._whole(kept.text)])  # also those that were no symbols
+
+    def _whole(self, text: str) -> list[Span]:
+        """Where a text has items, which no tag divides."""
+        return [match.span() for match in self._finder.found(text)]
+
+    def hidden(self, line: str) -> Hidden:
+        if not (matches := self._finder.found(line)) and any(map(str.isalpha, line)):
             return Hidden(line)  # most lines, so this is fast
         parts: Parts = []
         end = 0
@@ -133,34 +206,12 @@ class Protection:
         parts += filter(None, [line[end:]])
         if not any(map(_has_letters, parts)):
             return Hidden("", parts, copy=one_line(line))
-        if not self._symbols and matches and self._missing == "keep":
-            return Hidden("", parts)
         text, moves = _with_symbols(parts, self._symbols)
         return Hidden(text, parts, moves, min(len(matches), len(self._symbols)))
 
-    def _finished(self, sources: Sequence[Hidden], outputs: Sequence[str], translated: Windows) -> list[str]:
-        lines, again = [*outputs], []
-        for place, (source, output) in enumerate(zip(sources, outputs, strict=True)):
-            if source.parts and not source.text and source.copy is None:  # in pieces at once
-                again.append(place)
-                self._count(source.items)
-            else:
-                kept = self.restored(source, output)
-                lines[place] = kept.text
-                if kept.failed and self._missing == "keep":
-                    again.append(place)
-        pieces = [piece for place in again for piece in _pieces(sources[place].parts)]
-        results = itertools.chain.from_iterable(translated(pieces)) if pieces else iter(())
-        for place in again:
-            lines[place] = _in_pieces(sources[place].parts, results)
-        return lines
-
     def restored(self, source: Hidden, output: str) -> Restored:
-        """The translation of a hidden line, unless that is translated in pieces; adds to ``counts``."""
+        """What becomes of the model's output for a line with items; adds to the counts."""
         items = source.items
-        if source.copy is not None or not items:
-            self._count(items)
-            return Restored(output if source.copy is None else source.copy)
         parts: Parts = [output]
         spans = [(0, len(output))]
         lost: list[Item] = []
@@ -170,7 +221,7 @@ class Protection:
         plain = items[source.symbols :]
         if plain:  # these were in the source as they are
             kept = any(item.text in output for item in plain)
-            there = Counter([match[0] for match in self.finder.found(_joined(parts)[0])] if kept else [])
+            there = Counter([match[0] for match in self._finder.found(_joined(parts)[0])] if kept else [])
             there.subtract(part.text for part in parts if isinstance(part, Item))
             wanted = Counter([item.text for item in plain])
             for text, item in {item.text: item for item in plain}.items():
@@ -295,60 +346,55 @@ def _bounds(part: str) -> tuple[str, str, str]:
     return part[:start], part[start:end], part[end:]
 
 
-def _in_pieces(parts: Sequence[str | Item], results: Iterator[str]) -> str:
-    """A line whose text is replaced by the results for its ``_pieces``, with what stands around these."""
+def _in_pieces(parts: Sequence[str | Item], outputs: Iterable[Translation]) -> Translation:
+    """A line whose text is replaced by the translations of its ``_pieces``, with what stands around these."""
     found: Parts = []
+    aligned: list[tuple[int, Translation]] = []  # with what stands before it in its part
+    results = iter(outputs)
     for part in parts:
         if isinstance(part, str) and _has_letters(part):
             before, _, after = _bounds(part)
-            found.append(f"{before}{next(results)}{after}")
+            output = next(results)
+            found.append(f"{before}{output.text}{after}")
+            aligned.append((len(before), output))
         else:
             found.append(part)
-    return one_line(_joined(found)[0])
+            own = _text(part)
+            whole = [(0, len(own))] if isinstance(part, Item) else []
+            aligned.append((0, Translation(own, partial(copied, own, whole))))
+    text, begins = _joined(found)
+    sources = itertools.accumulate((len(_text(part)) for part in parts), initial=0)
+    return Translation(
+        one_line(text),
+        lambda: joined(
+            (source + before, max(target + before, 0), own.alignment)
+            for (before, own), source, target in zip(aligned, sources, begins, strict=False)
+        ),
+    )
 
 
-def symbols_of(processors: Processors | None) -> int:
-    """How many symbols the vocabulary of both sides has, from the first one on; only SentencePiece can have any."""
-    if not processors:
-        return 0
-    known = (all(side.piece_to_id(symbol) != side.unk_id() for side in processors) for symbol in SYMBOLS)
-    return sum(itertools.takewhile(bool, known))
+def _with_items(alignment: Alignment, hidden: Hidden, kept: Restored) -> Alignment:
+    """The alignment of a text and its translation with their items, each of which is aligned with itself."""
+    source, target = moved(alignment.source, hidden.moves), moved(alignment.target, kept.moves)
+    rows = [*alignment.weights]
+    appended: list[Span] = []
+    for begin, item in kept.items:
+        own = begin, begin + len(item.text)
+        row = np.zeros(alignment.weights.shape[1], np.float32)
+        row[_common(source[: len(row)], (item.begin, item.begin + len(item.text)))] = 1
+        pieces = _common(target, own)
+        if not len(pieces):
+            appended.append(own)
+            rows.append(row)
+        for piece in pieces:
+            rows[piece] = row
+    weights = np.array(rows, np.float32).reshape(len(rows), alignment.weights.shape[1])
+    return Alignment(source.tolist(), [*target.tolist(), *appended], weights)
 
 
-def protection(
-    folder: Path,
-    kinds: str | Iterable[str],
-    missing: Missing | None,
-    processors: Processors | None,
-    counts: Counter[str],
-) -> Protection | None:
-    """Protection for a model folder; none without kinds, which may be a text with commas.
-
-    Raises UserError for an unknown kind, for ``missing`` without kinds, and for a model that never saw a symbol.
-    """
-    kinds = [kind.strip(" ") for kind in kinds.split(",")] if isinstance(kinds, str) else [*kinds]
-    if missing and not kinds:
-        raise UserError("--protect-missing needs --protect, which names what must not be missing")
-    if not kinds:
-        return None
-    if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise UserError(f"--protect {unknown[0]}: is none of {', '.join(KINDS)}")
-    if missing not in (None, "append", "keep"):
-        raise UserError(f"--protect-missing {missing}: is neither append nor keep")
-    if not (symbols := symbols_of(processors)) and missing is None:
-        remedy = (
-            "train it with `augmentation: {both_sides: {protected: 0.05}}`, or add --protect-missing append or keep"
-        )
-        raise UserError(f"{folder}: its vocabulary has no symbol {SYMBOLS[0]} to protect text with; {remedy}")
-    return Protection(kinds, missing, symbols, counts)
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of this module, which are arguments of a Translator."""
-    kinds = f"text to keep as it is: {','.join(KINDS)}, or some of them"
-    parser.add_argument("--protect", metavar="KINDS", default=[], help=kinds)
-    about = "what the model loses: put it at the end, or translate the line in pieces around it"
-    parser.add_argument("--protect-missing", choices=["append", "keep"], help=about)
+def _common(spans: NDArray[np.int64], wanted: Span) -> NDArray[np.int64]:
+    """The places of those spans that have characters in common with another one."""
+    return np.flatnonzero(np.maximum(spans[:, 0], wanted[0]) < np.minimum(spans[:, 1], wanted[1]))
 
 
 def summary(counts: Counter[str]) -> str:

@@ -1,0 +1,21 @@
+"""Stages of text around a function that translates instead of a model."""
+
+from functools import partial
+
+from decode.text.alignment import copied
+from decode.text.stage import Stages, Translation
+
+
+def through(stages, change, lines):
+    """The lines translated by ``change``, a line in each window, and the texts that it was given.
+
+    Alignments are those of texts that it copies.
+    """
+    given = []
+
+    def translate(lines, named):
+        for texts in lines:
+            given.extend(texts)
+            yield [[Translation(change(text), partial(copied, text)) for text in texts]]
+
+    return [found.text for window in Stages(stages, translate).windows(lines) for found in window], given
