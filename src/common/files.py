@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-import yaml
 
 from common.errors import UserError
 
@@ -107,6 +106,8 @@ def document(path: Path, kind: type[Document], problem: str) -> Document:
 
 def read_yaml(path: StrPath) -> Any:
     """The content of a YAML file of the project; libyaml, where PyYAML has it, takes a seventh of the time."""
+    import yaml  # inside: to decode needs none
+
     return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 

@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from tqdm import tqdm
-
 Item = TypeVar("Item")
 LOG_SECONDS = 15  # between two lines of a log
 
@@ -23,6 +21,8 @@ def progress(
     what: the work, such as ``reading``. total: units of all items. size: units of an item, as the lines of a batch.
     """
     if sys.stderr.isatty():
+        from tqdm import tqdm  # inside: only a terminal needs it
+
         with tqdm(desc=what, total=total, unit=unit, unit_scale=True) as bar:
             for item in items:
                 yield item
