@@ -29,13 +29,12 @@ import numpy as np
 from nmt_frontier_engine import isa
 from plot import agreement_table
 
-from common import machine
 from common.command_line import positive
 from common.errors import command
 from common.files import write_json, write_text
 from corpora import grammar
 from export import read_opennmt_tf
-from formats import marian, native_weights
+from formats import experiments, marian, native_weights
 from formats import opennmt_tf as opennmt_vocabulary
 from formats.native_vocabulary import Vocabulary
 from measure import protocol
@@ -150,7 +149,7 @@ def main() -> None:
         marian.require()
     text, lines = sentences(args.mirror, args.sentences)
     about = {"command": " ".join(["python", "benchmarks/agreement.py", *sys.argv[1:]]), "commit": protocol.commit()}
-    about |= machine.describe() | {"isa": isa(), "text": text}
+    about |= experiments.here() | {"isa": isa(), "text": text}
     result = about | {"pieces": decoders.PIECES, "longest": marian_models.LONGEST, "rows": []}
     for peer in args.peers:
         shapes, made = PEERS[peer]

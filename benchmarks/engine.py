@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from common import cpu
 from common.command_line import pick
 from common.errors import UserError, command
 from common.files import write_json
@@ -32,7 +31,7 @@ from decode.batching import batches, by_sentence
 from decode.engines import Batch, Search
 from decode.engines.native import Native
 from export import read_ctranslate2
-from formats import decoding, native_packing, native_weights
+from formats import ctranslate2_products, decoding, native_packing, native_weights
 from formats.measurement import Spread
 from formats.native_vocabulary import Vocabulary
 from formats.safetensors import metadata
@@ -259,7 +258,7 @@ def measure(args: argparse.Namespace, of_model: Callable[..., list[dict[str, Any
         check(model, kind, over)
         cut_by = model / (Native.folder(kind) if over else kind)  # CTranslate2 has no int4
         rows += of_model(model, kind, in_process.pieces(cut_by, conditions), conditions)
-    shared = in_process.shared_fields(conditions) | {"peer_settings": cpu.settings()}
+    shared = in_process.shared_fields(conditions) | {"peer_settings": ctranslate2_products.settings()}
     write_json(args.output, [shared | row for row in rows])  # a row has the set that the engine used
 
 

@@ -16,12 +16,11 @@ import nmt_frontier_engine
 import sacrebleu
 from tabulate import tabulate
 
-from common import machine
 from common.errors import command
 from common.files import write_json
 from common.progress import progress
 from decode.engines.native import ISA, Native
-from formats import records
+from formats import experiments, records
 
 TYPES = ("float32", "int16", "int8")  # the first is the reference
 
@@ -65,7 +64,7 @@ def main() -> None:
             score = bleu.corpus_score(output, [references]).score
             row = {"model": model.name, "engine": engine, "isa": isa, "compute_type": kind, "beam_size": beam}
             rows.append(row | {"bleu": score, "equal_to_float32": equal, "sentences": len(sources)})
-    about = {"signature": str(bleu.get_signature()), "test_set": records.name(args.test_set), **machine.describe()}
+    about = {"signature": str(bleu.get_signature()), "test_set": records.name(args.test_set), **experiments.here()}
     write_json(args.output, {**about, "rows": rows})
     print(tabulate(rows, headers="keys", floatfmt=".2f"))
 

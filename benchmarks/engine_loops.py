@@ -19,13 +19,12 @@ from typing import Any
 import sacrebleu
 from tabulate import tabulate
 
-from common import machine
 from common.command_line import positive, there
 from common.errors import command
 from common.files import write_json
 from decode.translator import Translator
 from findings.loops import looping
-from formats import records
+from formats import experiments, records
 from formats.measurement import Spread
 
 SCRIPTS = ((0x391, 0x3C9), (0x410, 0x44F), (0x5D0, 0x5EA), (0x627, 0x64A), (0x905, 0x939), (0x3041, 0x3096),
@@ -146,7 +145,7 @@ def main() -> None:
     test_set = [*records.read(args.test_set)]
     lines = noise([word for record in test_set for word in record[0].split()], args.lines, args.seed)
     rows = [measured(model, beam, lines, test_set, args.runs) for model in args.models for beam in args.beam_sizes]
-    write_json(args.output, {"seed": args.seed, "runs": args.runs, **machine.describe(), "rows": rows})
+    write_json(args.output, {"seed": args.seed, "runs": args.runs, **experiments.here(), "rows": rows})
     print(
         tabulate(
             [{name: row[name] for name in row if name not in ("left", "examples")} for row in rows],

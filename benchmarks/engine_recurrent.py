@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from common import machine
 from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json, write_text
@@ -32,7 +31,7 @@ from export import read_marian, read_opennmt_tf, untrained
 from export.float_model import FloatModel
 from export.marian import marian_files
 from export.marian_parameters import Parameters, read_pieces
-from formats import marian, model_folder, opennmt_tf
+from formats import experiments, marian, model_folder, opennmt_tf
 from formats.measurement import Spread
 from formats.shape import Recurrent, Shape, registry, shape
 from measure import in_process, protocol
@@ -205,7 +204,7 @@ def main() -> None:
     for name in args.shapes:
         rows += measured(name, args.peers, args.pieces, sizes, repeats, args.core)
     shared = {"runs": args.runs, "noise": args.noise, "isa": isa(), "commit": protocol.commit()}
-    write_json(args.output, [row | machine.describe() | shared for row in rows])
+    write_json(args.output, [row | experiments.here() | shared for row in rows])
 
 
 if __name__ == "__main__":

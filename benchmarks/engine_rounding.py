@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from common import machine
 from common.errors import command
 from common.files import read_json, write_json, write_text
 from common.progress import progress
@@ -25,7 +24,7 @@ from decode.engines.native import Native
 from decode.translator import Translator
 from export import read_ctranslate2
 from export.float_model import FloatModel
-from formats import model_folder, native_quantization, records
+from formats import experiments, model_folder, native_quantization, records
 from formats.safetensors import Array
 from measure.bootstrap import TestSet
 
@@ -137,7 +136,7 @@ def main() -> None:
                     row |= {"bleu": quality["bleu"], "difference": difference, "p": p}
                     rows.append(row | {"changed": sum(one != other for one, other in pairs)})
     write_json(
-        args.output, {"signature": quality["bleu_signature"], "samples": SAMPLES, **machine.describe(), "rows": rows}
+        args.output, {"signature": quality["bleu_signature"], "samples": SAMPLES, **experiments.here(), "rows": rows}
     )
     print(tabulate(rows, headers="keys", floatfmt=".2f"))
 

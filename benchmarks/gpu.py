@@ -26,8 +26,8 @@ import torch
 from sentencepiece import SentencePieceProcessor as Tokenizer
 from transformers import LogitsProcessorList, MarianMTModel
 
-from common import machine
 from common.files import write_json
+from formats import experiments
 from formats.shape import registry
 
 BATCH = {"wngt2020": 6000, "marian2018": 8192}  # tokens of a batch
@@ -247,7 +247,7 @@ def main() -> None:
                     "test_sets": {paper: [each.name, len(each.lines)] for paper, each in sets.items()},
                     "parameters": parameters,
                 }
-                write_json(args.output, record | summary(runs, sets) | machine.describe())
+                write_json(args.output, record | summary(runs, sets) | experiments.here())
             if 2 * time.perf_counter() - round_began - begin > args.seconds:
                 break
 

@@ -26,6 +26,7 @@ from common.errors import UserError, command
 from common.files import write_json
 from corpora.language import Identifier
 from corpora.sources.stored import MIRROR
+from formats import experiments
 from formats.measurement import Spread
 from measure import in_process
 from measure.timing_loop import Repeats
@@ -172,7 +173,7 @@ def main() -> None:
     command = f"python benchmarks/language.py --lines {arguments.lines} --speed-lines {arguments.speed_lines}"
     result = {
         "command": command + (f" --bible {arguments.bible.name}" if arguments.bible else ""),
-        "machine": machine.describe() | {"load_average_before_timing": load_average},
+        "machine": experiments.here() | {"load_average_before_timing": load_average},
         "speed": rates, "load_seconds": load, "first_call_seconds": first_calls(),
         "labels": compare(own, reference, lines) | {"lines_by_source": by_source},
     }  # fmt: skip

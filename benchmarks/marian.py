@@ -25,7 +25,7 @@ from decode import engines
 from decode.pipeline import MANY_CORES, ONE_CORE
 from findings.captions import compute_type, mark, marks, search
 from findings.comparison import BASELINE, BEAM, find, of_test_set, times_faster
-from formats import marian, records
+from formats import experiments, marian, records
 from formats.measurement import Measurement, Scores, Spread
 from measure import protocol
 from measure.configuration import Conditions, Configuration
@@ -126,7 +126,7 @@ def main() -> None:
         measured += protocol.measured(todo, replace(conditions, translations=folder))
     rows = [scored(record, conditions) for record in measured]
     call = ["python", "benchmarks/marian.py", *sys.argv[1:]]
-    result = {"command": " ".join(call), **machine.describe(), "ratios": ratios(rows)}
+    result = {"command": " ".join(call), **experiments.here(), "ratios": ratios(rows)}
     write_json(args.output, result | {"records": [record.as_json() for record in rows]})
     print(tabulate(map(cells, ratios(rows)), headers="keys", disable_numparse=True), marks(rows), sep="\n")
 

@@ -11,12 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from common import machine
 from common.command_line import positive, there
 from common.errors import command
 from common.files import write_json
 from decode.translator import Translator
-from formats import records
+from formats import experiments, records
 from formats.measurement import Spread
 from formats.protection import KINDS
 from measure.perturb import PERTURBATIONS
@@ -64,7 +63,7 @@ def main() -> None:
             ratio = Spread.of(run["plain"] / run[name] for run in times[1:]).fields("ratio")
             rows.append({"lines": text, "way": name, **ratio})
             print(rows[-1])
-    write_json(args.output, {"runs": args.runs, "sentences": len(pairs), **machine.describe(), "rows": rows})
+    write_json(args.output, {"runs": args.runs, "sentences": len(pairs), **experiments.here(), "rows": rows})
 
 
 if __name__ == "__main__":

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics import BLEU
 
-from common import cpu
 from common.errors import UserError, command
 from common.files import write_json
 from common.machine import describe
 from formats import ctranslate2_model, records
+from formats import ctranslate2_products as products
 from measure.int8_other_cpus import translation
 
 # ctranslate2::primitives<Device::CPU>::gemm<int8_t, int32_t>, as the wheels for Linux export it
@@ -112,8 +112,10 @@ def scored(models: list[Path], test_set: Path | None, settings: dict[str, str]) 
 
 
 def row(settings: dict[str, str], model: Path | None) -> dict[str, Any]:
-    """The errors in this environment, and what ``common.cpu`` predicts for it, in the field ``said``."""
-    kept = {name: value for name, value in os.environ.items() if name not in {*cpu.settings(), "CT2_FORCE_CPU_ISA"}}
+    """The errors in this environment, and what ``ctranslate2_products`` predicts for it, in the field ``said``."""
+    kept = {
+        name: value for name, value in os.environ.items() if name not in {*products.settings(), "CT2_FORCE_CPU_ISA"}
+    }
     call = [sys.executable, __file__, "--row", *(["--models", str(model)] if model else [])]
     done = subprocess.run(call, env=kept | settings, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -131,7 +133,15 @@ def main() -> None:
 
     first = next(iter(args.models), None)
     if args.row:
-        print(json.dumps({"library": cpu.described(), "said": cpu.int8_saturates(), "products": errors(first)}))
+        print(
+            json.dumps(
+                {
+                    "library": products.described(),
+                    "said": products.int8_saturates(),
+                    "products": errors(first),
+                }
+            )
+        )
         return
     if not args.output:
         parser.error("give --output")

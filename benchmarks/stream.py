@@ -20,6 +20,7 @@ from typing import Any
 from common import machine
 from common.errors import UserError, command
 from common.files import sha256, write_json
+from formats import experiments
 from formats.records import sources
 
 SECOND = 1.0
@@ -104,7 +105,7 @@ def main() -> None:
     call = f"python benchmarks/stream.py --model {args.model} --test-set {args.test_set} --lines {args.lines}"
     with tempfile.TemporaryDirectory() as folder:
         result = measure(args.model, sources(args.test_set), args.lines, Path(folder))
-    result = {"command": call, **machine.describe(), "workers": len(machine.cores()), **result}
+    result = {"command": call, **experiments.here(), "workers": len(machine.cores()), **result}
     write_json(args.output, result)
 
 

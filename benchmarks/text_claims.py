@@ -30,7 +30,7 @@ from common.files import read_json, write_json, write_text
 from decode.engines.native import ISA, Native
 from experiments.altered_models import ForcedLength
 from export import read_opennmt_tf, untrained
-from formats import native_weights
+from formats import experiments, native_weights
 from formats.measurement import Spread
 from formats.records import sources
 from formats.shape import registry
@@ -175,7 +175,7 @@ def main() -> None:
         found |= timed(folder, args.runs)
     found = json.loads(json.dumps(found), parse_float=lambda number: round(float(number), 2))
     found["command"] = f"python benchmarks/text_claims.py {shlex.join(sys.argv[1:])}"
-    shared = {"shape": SHAPE, "runs": args.runs, "commit": protocol.commit()} | machine.describe()
+    shared = {"shape": SHAPE, "runs": args.runs, "commit": protocol.commit()} | experiments.here()
     write_json(args.output, found | shared)
 
 

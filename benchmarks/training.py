@@ -25,6 +25,7 @@ from common import machine
 from common.command_line import pick, positive
 from common.errors import UserError, command
 from common.files import write_json
+from formats import experiments
 from formats.measurement import Spread
 from formats.shape import shape
 from measure import in_process, timing_loop
@@ -196,7 +197,7 @@ def main() -> None:
     rows = [row | {"parameters": shape(settings[row["system"]][0]).parameters(entries)} for row in rows]
     made_by = " ".join(["python", "benchmarks/training.py", *sys.argv[1:]])
     asked = {name: getattr(args, name) for name in ("steps", "runs", "noise")}
-    write_json(args.output, {"command": made_by, **machine.describe(), **asked, "rows": rows})
+    write_json(args.output, {"command": made_by, **experiments.here(), **asked, "rows": rows})
 
 
 if __name__ == "__main__":

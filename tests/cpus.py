@@ -10,6 +10,7 @@ from pathlib import Path
 import ctranslate2
 
 from common import cpu
+from formats import ctranslate2_products
 
 AVX2 = "sse4_1 avx fma avx2"
 AVX512_VNNI = f"{AVX2} avx512f avx512cd avx512dq avx512bw avx512vl avx512_vnni"
@@ -32,9 +33,9 @@ def pretend(name, folder, monkeypatch):
     path = folder / f"cpuinfo-{name}"
     path.write_text(f"processor\t: 0\nvendor_id\t: {vendor}\nmodel name\t: {model}\nflags\t\t: {flags}\n")
     monkeypatch.setattr(cpu, "CPUINFO", path)
-    monkeypatch.setattr(cpu.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(ctranslate2_products.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda *_: types)
-    for variable in (*cpu.settings(), cpu.ISA):
+    for variable in (*ctranslate2_products.settings(), ctranslate2_products.ISA):
         monkeypatch.delenv(variable, raising=False)
 
 

@@ -22,7 +22,7 @@ from decode.engines.native import Native
 from decode.translator import Translator
 from findings import comparison
 from findings.cost import prices
-from formats import decoding, records
+from formats import ctranslate2_loading, decoding, experiments, records
 from formats.measurement import Measurement
 from measure import benchmark, kept_runs, protocol, run
 from measure.task import Decoding, Task
@@ -379,8 +379,8 @@ def cpuinfo(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("vendor", "fast"), [("GenuineIntel", True), ("AuthenticAMD", False)])
 def test_int16_is_fast_on_intel_alone(cpuinfo, vendor, fast):
     cpuinfo.write_text(f"vendor_id\t: {vendor}\n")
-    assert decoding.fast("int16") == fast
-    assert decoding.fast("float32") and decoding.fast("int8") and not decoding.fast("int4")
+    assert ctranslate2_loading.fast("int16") == fast
+    assert [*map(ctranslate2_loading.fast, ("float32", "int8", "int4"))] == [True, True, False]
 
 
 def test_medians_and_extremes():
@@ -416,7 +416,7 @@ def test_signature():
 def test_machine(cpuinfo, monkeypatch, flags, isa):
     cpuinfo.write_text(f"processor\t: 0\nmodel name\t: A: CPU\nflags\t\t: {flags}\n\nprocessor\t: 1\n")
     monkeypatch.setenv("CT2_FORCE_CPU_ISA", "AVX2")
-    assert machine.describe() == {"cpu": "A: CPU", "isa": isa, "forced_isa": "AVX2"}
+    assert experiments.here() == {"cpu": "A: CPU", "isa": isa, "forced_isa": "AVX2"}
 
 
 def test_peak_memory_is_that_of_this_process():

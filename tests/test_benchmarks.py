@@ -13,13 +13,12 @@ from marian_weights import options, weights, write_bin
 from measured import measured, replaced
 from mirrored_texts import fetched
 
-from common import cpu
 from common.errors import UserError
 from common.files import read_json, write_json
 from decode.engines import ENGINES
 from export import phrase_table, phrases
 from export.float_model import FloatModel
-from formats import marian_binary, native_quantization, records
+from formats import ctranslate2_products, marian_binary, native_quantization, records
 from formats.native_vocabulary import Vocabulary
 from formats.shape import shape
 from study import config
@@ -208,7 +207,7 @@ def test_all_three_engines_are_measured_in_one_run(script, exported, monkeypatch
     found = marian.configurations(exported, exported / "toolkit", (0, 1))
     assert [(c.model.name, c.beam_size, c.baseline) for c in found[:2]] == [("toolkit", 4, True), ("toolkit", 1, True)]
     assert [c.model.name for c in found[2:]] == ["marian-int8", "int8"] * 2
-    forced = {c.model.name: c.environment.get(cpu.ISA) for c in found}
+    forced = {c.model.name: c.environment.get(ctranslate2_products.ISA) for c in found}
     assert forced == {"toolkit": None, "marian-int8": None, "int8": "AVX512"}
     assert [c.vocabulary_map for c in found[2:]] == [False] * 2 + [True] * 2
     assert {c.cores for c in found} == {(0, 1)} and {c.workers for c in found[2:]} == {2}

@@ -9,7 +9,7 @@ from decode.engines.native import Native
 from decode.translator import Translator
 from export import model_folder, read_opennmt_tf
 from export.vocabulary_map import BYTES
-from formats import loading
+from formats import tokenizers
 from formats.conversion import Converter
 from formats.model_folder import describe
 from formats.sentence import sentence
@@ -43,7 +43,7 @@ def test_bytes_are_read_and_written_as_utf8(made, engine, vocabulary_map):
     if not engine.supported():
         pytest.skip("this engine is not installed")
     translator = Translator(made / engine.name, vocabulary_map=vocabulary_map, workers=1)
-    processor = loading.pieces(made / "tokenizer")
+    processor = tokenizers.pieces(made / "tokenizer")
     sources = [processor.encode(text, out_type=str) for text in TEXTS]
     assert all({*source} & {*BYTES} for source in sources)
     outputs = translator.engine.translate(sources)

@@ -11,7 +11,7 @@ from models import folders, sentences
 from common.files import read_json, write_json
 from export.model import export
 from export.toolkits.found import Options
-from formats.loading import pieces
+from formats.tokenizers import pieces
 
 engine = pytest.importorskip("nmt_frontier_engine.ctranslate2", reason="the native engine is not installed here")
 request = pytest.importorskip("nmt_frontier_engine.ctranslate2.request")

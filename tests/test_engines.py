@@ -12,11 +12,11 @@ from descriptions import redescribe
 from models import folders, sentences
 from opennmt.utils import decoding
 
-from common import cpu
 from common.errors import UserError
 from decode import engines
 from decode.engines import Search, opennmt_tf_search
 from decode.translator import Tokenizer
+from formats import ctranslate2_products as products
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_workers_share_an_engine(models, batch):
 THREADS = """
 import os, sys
 from pathlib import Path
-from formats.loading import translator
+from formats.ctranslate2_loading import translator
 model = translator(Path(sys.argv[1]), intra_threads=1)
 model.translate_batch([["a"] * 100] * 64, max_decoding_length=5)
 print(len(os.listdir("/proc/self/task")))
@@ -122,10 +122,10 @@ def test_the_threads_of_a_worker_are_not_those_of_the_environment(models):
 def test_ctranslate2_takes_the_widest_instructions_by_default(models, isa, monkeypatch):
     """As its log has it; by itself it would take AVX2."""
     cpus.real(monkeypatch)
-    if not cpu.widest():
+    if not products.widest():
         pytest.skip("CTranslate2 takes the widest instructions of this CPU by itself")
-    environment = {name: value for name, value in os.environ.items() if name != cpu.ISA} | {"CT2_VERBOSE": "1"}
-    environment |= {cpu.ISA: isa} if isa else {}
+    environment = {name: value for name, value in os.environ.items() if name != products.ISA} | {"CT2_VERBOSE": "1"}
+    environment |= {products.ISA: isa} if isa else {}
     call = [sys.executable, "-c", INT16, str(models["float32"])]
     done = subprocess.run(call, env=environment, capture_output=True, text=True, check=True)
     assert f"Selected ISA: {isa or 'AVX512'}\n" in done.stderr + done.stdout
@@ -139,7 +139,7 @@ print(engines.load(Path(sys.argv[1]), engines.Search()).effective_compute_type)
 """
 
 
-@pytest.mark.skipif(not cpu.has_onemkl(), reason="only oneMKL multiplies in int16, and it is on x86-64 only")
+@pytest.mark.skipif(not products.has_onemkl(), reason="only oneMKL multiplies in int16, and it is on x86-64 only")
 def test_int16_is_int16_on_the_cpus_of_all_makers(described):
     """In a process of its own: the first model of a process decides on the library of matrix products."""
     folder = described("float32", quantization="int16")

@@ -75,7 +75,7 @@ def test_a_run_knows_the_code_of_its_engine(kind, engine, tmp_path):
     task = Task(decoding, [("t", tmp_path / "t.tsv.zst")], tmp_path / "run.json")
     subprocess.run(task.command(tmp_path / "task.json"), check=True)
     code = json.loads((tmp_path / "run.json").read_text())["code"]
-    needed = {"measure/run", "measure/task", "measure/timing_loop", "formats/loading"}
+    needed = {"measure/run", "measure/task", "measure/timing_loop", "formats/tokenizers"}
     needed |= {"decode/pipeline", "decode/translator"}
     assert {f"{name}.py" for name in (*needed, f"decode/engines/{engine}")} <= set(code)
     others = {"ctranslate2", "marian", "opennmt_tf"} - {engine}

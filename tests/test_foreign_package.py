@@ -14,7 +14,7 @@ from common.files import read_json, write_json
 from export.foreign_package import argos, bergamot
 from export.model import export
 from export.toolkits.found import Options
-from formats.loading import pieces
+from formats.tokenizers import pieces
 
 LINES = sentences(20)
 

@@ -18,7 +18,7 @@ from export.convert import requantise
 from export.model import export, find
 from export.toolkits.found import Options
 from formats import ctranslate2_model
-from formats.loading import pieces
+from formats.tokenizers import pieces
 
 pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
 LINES = sentences(30)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from native import KINDS, WORDS, called, engine, engine_options, folders, model, outputs, sentences, vocabulary, worker
 
-from formats import loading, native_map, native_weights, safetensors
+from formats import ctranslate2_loading, native_map, native_weights, safetensors
 from formats.vocabulary_map import VocabularyMap
 
 BATCH = sentences(200)
@@ -28,7 +28,7 @@ beams = pytest.mark.parametrize("beam", [1, 4])
 
 @functools.cache
 def translator():
-    return loading.translator(folders() / "ctranslate2", compute_type="float32", intra_threads=1)
+    return ctranslate2_loading.translator(folders() / "ctranslate2", compute_type="float32", intra_threads=1)
 
 
 PEER = {

@@ -26,7 +26,7 @@ from decode.engines import Search
 from decode.engines.native import Native
 from decode.translator import Tokenizer
 from export import model_folder, read_ctranslate2
-from formats import ctranslate2_model, loading, native_map, native_vocabulary, native_weights, safetensors
+from formats import ctranslate2_loading, ctranslate2_model, native_map, native_vocabulary, native_weights, safetensors
 from formats.ctranslate2_model import Variable
 from formats.native_vocabulary import Vocabulary
 from formats.vocabulary_map import VocabularyMap
@@ -184,7 +184,7 @@ MODELS = {
 def test_a_converted_model_translates_as_before(tmp_path, options):
     source = specification(tmp_path / "ctranslate2", **options)
     read_ctranslate2.read(source).write("float32", tmp_path / "native")
-    peer = loading.translator(source, compute_type="float32", intra_threads=1)
+    peer = ctranslate2_loading.translator(source, compute_type="float32", intra_threads=1)
     names = Vocabulary.read(tmp_path / "native")
     native = engine.Worker(engine.Model(tmp_path / "native" / native_weights.NAME))
     batch = [[names.source[number % 47 + 3] for number in sentence] for sentence in sentences(60)]

@@ -20,9 +20,9 @@ from decode.text.protection import Protection, summary, symbols_of
 from decode.translator import Translator
 from findings.survival import survive
 from formats import records
-from formats.loading import pieces
 from formats.protection import KINDS, SYMBOL, SYMBOLS, Finder
 from formats.sentence import one_line, sentence
+from formats.tokenizers import pieces
 from measure import perturb
 from report import robustness as page
 from train import augmentation

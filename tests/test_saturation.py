@@ -11,6 +11,7 @@ import pytest
 from models import folders, sentences
 
 from common import cpu
+from formats import ctranslate2_products as products
 from formats import records
 from measure import int8_other_cpus
 from measure.task import Decoding, Task
@@ -21,7 +22,7 @@ EXACT = {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"}
 INTEL, AMD = "GenuineIntel", "AuthenticAMD"
 WITHOUT, WITH = "avx2 avx512f avx512bw", "avx2 avx512f avx512bw avx512_vnni"
 
-wheel = pytest.mark.skipif(not cpu.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
+wheel = pytest.mark.skipif(not products.has_onemkl(), reason="the libraries are those of the wheel for x86-64")
 
 
 @pytest.mark.parametrize(
@@ -50,13 +51,13 @@ def test_predictions_from_the_cpu_and_the_environment(
 ):
     (tmp_path / "cpuinfo").write_text(f"vendor_id\t: {vendor}\nflags\t\t: {flags}\n\nvendor_id\t: none\n")
     monkeypatch.setattr(cpu, "CPUINFO", tmp_path / "cpuinfo")
-    monkeypatch.setattr(cpu.platform, "machine", lambda: "x86_64" if vendor else "aarch64")
-    for name in cpu.settings():
+    monkeypatch.setattr(products.platform, "machine", lambda: "x86_64" if vendor else "aarch64")
+    for name in products.settings():
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert (cpu.described(), cpu.int8_saturates()) == (described, saturates)
-    assert (cpu.warning("m") is not None) == saturates
+    assert (products.described(), products.int8_saturates()) == (described, saturates)
+    assert (products.warning("m") is not None) == saturates
 
 
 @wheel
@@ -104,7 +105,7 @@ def test_a_measurement_records_whether_it_saturated(test_set, tmp_path):
 @pytest.mark.parametrize("here", [True, False])
 @pytest.mark.slow
 def test_the_other_way_of_computing_is_tried(test_set, tmp_path, monkeypatch, here):
-    monkeypatch.setattr(cpu, "int8_saturates", lambda: here)
+    monkeypatch.setattr(products, "int8_saturates", lambda: here)
     call = ["elsewhere", "--model", str(folders()["int8"]), "--test-set", str(test_set)]
     monkeypatch.setattr(sys, "argv", [*call, "--target-language", "de", "--output", str(tmp_path / "x.json")])
     int8_other_cpus.main()

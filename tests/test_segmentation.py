@@ -11,7 +11,7 @@ import tensorflow as tf
 from training_settings import TOKENS, model, typed
 
 from common.errors import UserError
-from formats import loading
+from formats.tokenizers import pieces
 from train import vocabulary
 from train.dataset import dataset
 from train.segmentation import Segmentations, drawn, words
@@ -34,7 +34,7 @@ def tokenizers(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def processor(tokenizers):
-    return loading.pieces(tokenizers / "unigram")
+    return pieces(tokenizers / "unigram")
 
 
 def test_segmentations_are_drawn_by_a_power_of_their_probabilities(tokenizers, processor):

@@ -14,7 +14,7 @@ from descriptions import redescribe
 from measured import replaced
 from models import folders, sentences
 
-from common import cpu, machine
+from common import machine
 from common.errors import UserError
 from common.files import write_json
 from decode import engines, tuned
@@ -23,6 +23,7 @@ from decode.translator import Translator
 from experiments import architectures, switches, table_rows
 from experiments.table_rows import Row
 from findings.comparison import times_faster
+from formats import ctranslate2_products as products
 from formats import measurement, records
 from formats.switches import values
 from measure import score
@@ -75,7 +76,7 @@ def made_up(monkeypatch):
         row |= {"source_words": 60, "source_tokens": 100, "target_tokens": 120, "output_sha256": "x"}
         row |= {"reference_tokens": 125, "candidates": 300.0 if decoding.vocabulary_map else None}
         run = {"engine_version": "1", "effective_compute_type": "int8_float32", "test_sets": {"test": row}}
-        run |= {"forced_isa": options["env"].get(cpu.ISA), "peak_rss_bytes": 50_000_000 * workers}
+        run |= {"forced_isa": options["env"].get(products.ISA), "peak_rss_bytes": 50_000_000 * workers}
         write_json(output, run | {"checksum_seconds": 0.1, "load_seconds": 1.0, "warmup_seconds": 0.1})
         return subprocess.CompletedProcess(call, 0)
 
@@ -417,15 +418,15 @@ def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
     def best():
         return end_to_end.configurations(folders()["opennmt-tf"], folders()["int8"], label="x")[1::2]
 
-    wide = {cpu.ISA: "AVX512"}
+    wide = {products.ISA: "AVX512"}
     assert [(c.environment, c.batch_tokens, c.workers) for c in best()] == [(wide, 512, 1), (wide, 256, 2)]
     monkeypatch.undo()
-    monkeypatch.delenv(cpu.ISA, raising=False)
+    monkeypatch.delenv(products.ISA, raising=False)
     monkeypatch.setattr(machine, "cores", lambda: (0, 1))
     monkeypatch.setattr(tuned, "settings", lambda *_: {"isa": "AVX2", "batch_tokens": 128})
-    assert [(c.environment, c.batch_tokens) for c in best()] == [({cpu.ISA: "AVX2"}, n) for n in (512, 128)]
-    monkeypatch.setenv(cpu.ISA, "AVX512")  # the user's choice goes before
-    assert best()[0].environment == {cpu.ISA: "AVX512"}
+    assert [(c.environment, c.batch_tokens) for c in best()] == [({products.ISA: "AVX2"}, n) for n in (512, 128)]
+    monkeypatch.setenv(products.ISA, "AVX512")  # the user's choice goes before
+    assert best()[0].environment == {products.ISA: "AVX512"}
 
 
 @pytest.mark.parametrize("names", [["opennmt-tf"], ["opennmt-tf", "int8", "opennmt-tf"]])

@@ -15,13 +15,12 @@ from measured import measured
 from models import folders, sentences
 from translation import run
 
-from common import cpu
 from common.errors import UserError
 from decode import engines
 from decode.engines import Search
 from decode.engines.native import ISA
 from decode.translator import Tokenizer, Translator, decoding_options
-from formats import measurement, switches
+from formats import ctranslate2_products, measurement, switches
 from formats.switches import SWITCHES
 from measure import kept_runs
 from measure import run as measure_run
@@ -156,15 +155,15 @@ def test_the_documents_name_every_option():
 
 
 def test_the_variable_of_an_instruction_set_is_a_fact_of_the_engine(tmp_path, monkeypatch):
-    for variable in (cpu.ISA, ISA):
+    for variable in (ctranslate2_products.ISA, ISA):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(cpu, "widest", lambda: "AVX512")
+    monkeypatch.setattr(ctranslate2_products, "widest", lambda: "AVX512")
     native = tmp_path / "native-int8"
     native.mkdir()
     (native / "model.json").write_text((HERE["int8"] / "model.json").read_text())
     redescribe(native, engine="native")
-    assert Configuration(HERE["int8"]).environment == {cpu.ISA: "AVX512"}
-    assert Configuration(HERE["int8"], isa="AVX2").environment == {cpu.ISA: "AVX2"}
+    assert Configuration(HERE["int8"]).environment == {ctranslate2_products.ISA: "AVX512"}
+    assert Configuration(HERE["int8"], isa="AVX2").environment == {ctranslate2_products.ISA: "AVX2"}
     assert Configuration(native).environment == {} and Configuration(native, isa="avx2").environment == {ISA: "avx2"}
     assert Configuration(HERE["opennmt-tf"], isa="AVX2").environment == {}
     monkeypatch.setenv(ISA, "portable")
@@ -257,7 +256,7 @@ def test_the_command_sets_the_instruction_set_of_the_native_engine(native):
 @pytest.mark.parametrize("mkl", ["0", "1"])
 def test_a_wrong_set_for_ctranslate2_is_no_damaged_file(monkeypatch, mkl):
     """With oneMKL CTranslate2 reads the set when it decodes, not when it loads."""
-    monkeypatch.setenv(cpu.USE_MKL, mkl)
+    monkeypatch.setenv(ctranslate2_products.USE_MKL, mkl)
     done = run("--model", HERE["int8"], "--isa", "AVX9000")
     assert done.returncode == 1 and done.stdout == b""
     assert done.stderr.startswith(b"error: CT2_FORCE_CPU_ISA=AVX9000: this CPU has GENERIC")
@@ -267,13 +266,13 @@ def test_a_wrong_set_for_ctranslate2_is_no_damaged_file(monkeypatch, mkl):
 @pytest.mark.parametrize(("name", "expected"), CT2_SETS.items())
 def test_the_sets_of_ctranslate2_are_those_of_the_cpu(tmp_path, monkeypatch, name, expected):
     pretend(name, tmp_path, monkeypatch)
-    assert cpu.sets() == expected
-    monkeypatch.setenv(cpu.ISA, "AVX512")
+    assert ctranslate2_products.sets() == expected
+    monkeypatch.setenv(ctranslate2_products.ISA, "AVX512")
     if "AVX512" not in expected:
         with pytest.raises(UserError, match=r"CT2_FORCE_CPU_ISA=AVX512: this CPU has GENERIC, AVX, AVX2$"):
             engines.load(HERE["float32"], Search())
-    monkeypatch.setattr(cpu.platform, "machine", lambda: "aarch64")
-    assert cpu.sets() == ["GENERIC", "NEON"]
+    monkeypatch.setattr(ctranslate2_products.platform, "machine", lambda: "aarch64")
+    assert ctranslate2_products.sets() == ["GENERIC", "NEON"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError, ValueError, IndexError, MemoryError])

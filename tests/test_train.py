@@ -15,7 +15,7 @@ from training_settings import TOKENS, VALUES, entry, model, phase, typed
 from common import cpu
 from common.errors import UserError
 from common.files import write_json
-from formats import loading, records
+from formats import records, tokenizers
 from formats.shape import registry, shape
 from train import sample, vocabulary
 from train.dataset import dataset, groups, longest, rows, shuffle_buffer
@@ -325,7 +325,7 @@ def validation(tmp_path):
 
     def make(text, output, reference, language=""):
         (tmp_path / "model").write_bytes(vocabulary.train(text * 20, "unigram", 30, 1.0, 1))
-        pieces = loading.pieces(tmp_path / "model").encode(output, out_type=str)
+        pieces = tokenizers.pieces(tmp_path / "model").encode(output, out_type=str)
         return Validation(lambda: [pieces], tmp_path / "model", [reference], tmp_path / "scores.json", None, language)
 
     return make

@@ -21,8 +21,8 @@ import triton.language as tl
 from torch import Tensor
 from transformers import BartConfig, BartForConditionalGeneration, LogitsProcessor, LogitsProcessorList
 
-from common import machine
 from common.files import write_json
+from formats import experiments
 
 SIZE = 3  # of an n-gram
 BEAM = 4
@@ -169,7 +169,7 @@ def main() -> None:
         "length": args.length,
         "blocking_milliseconds": spreads(alone),
         "times_faster": spreads(ratios),
-    } | machine.describe()
+    } | experiments.here()
     write_json(args.output, record)
     record["samples_per_second"] = {}
     for batch in args.batches:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common.files import write_json
-from formats import loading
+from formats import tokenizers
 
 
 class Shape(NamedTuple):
@@ -83,7 +83,7 @@ def make(shape: Shape, tokenizer: Path, folder: Path) -> Path:
 
 def _vocabulary(shape: Shape, tokenizer: Path) -> tuple[dict[str, int], dict[str, Any]]:
     """Numbers of control pieces for the configuration, and files with the numbers of all pieces."""
-    pieces = loading.pieces(tokenizer)
+    pieces = tokenizers.pieces(tokenizer)
     if shape.kind == "t5":  # has the numbers of the SentencePiece model
         start = pieces.unk_id()
         return {"eos_token_id": pieces.eos_id(), "pad_token_id": start, "decoder_start_token_id": start}, {}

@@ -32,7 +32,7 @@ from common.files import read_json, write_json
 from decode.engines import Batch, native
 from decode.pipeline import Pipeline
 from decode.translator import Tokenizer
-from formats import loading, native_weights
+from formats import ctranslate2_loading, experiments, native_weights
 from formats.native_vocabulary import Vocabulary
 from papers.fastseq2021.random_models import LANGUAGES, MODELS, Shape, make
 
@@ -108,7 +108,7 @@ def in_native(forced: Forced, folder: Path, cores: int, without: frozenset[str] 
 
 
 def in_ctranslate2(forced: Forced, folder: Path, cores: int, kind: str) -> Translate:
-    model = loading.translator(folder, compute_type=kind, intra_threads=cores)
+    model = ctranslate2_loading.translator(folder, compute_type=kind, intra_threads=cores)
     shape, pieces = forced.shape, read_json(folder / "shared_vocabulary.json")
     pieces_out = shape.output + len(forced.begin)  # it counts what translations begin with
     length = {"min_decoding_length": pieces_out, "max_decoding_length": pieces_out, "max_input_length": 0}
@@ -261,7 +261,7 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 def described() -> dict[str, Any]:
     versions = {name: version(name) for name in ("torch", "transformers", "ctranslate2")}
-    return {"versions": versions, "date": datetime.now(UTC).date().isoformat(), **machine.describe()}
+    return {"versions": versions, "date": datetime.now(UTC).date().isoformat(), **experiments.here()}
 
 
 def main() -> None:

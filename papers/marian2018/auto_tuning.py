@@ -13,6 +13,7 @@ from common import machine
 from common.command_line import there
 from common.errors import command
 from common.files import write_json
+from formats import experiments
 from measure import protocol, tune
 
 ROWS = (1, 16)
@@ -36,7 +37,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
     machine.pin(machine.cores()[:1])
-    found = {"model": args.model.parent.name, "commit": protocol.commit(), **machine.describe()}
+    found = {"model": args.model.parent.name, "commit": protocol.commit(), **experiments.here()}
     write_json(args.output, found | {"products": measured(args.model)})
 
 

@@ -27,7 +27,7 @@ from common.errors import UserError, command
 from decode import engines
 from findings import comparison
 from findings.comparison import fastest
-from formats import measurement
+from formats import ctranslate2_products, measurement
 from formats.decoding import ONE_CORE
 from formats.measurement import UNTRAINED, Measurement
 from measure import protocol
@@ -60,13 +60,13 @@ def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str
     """The rungs below the native engine, bottom up; ``exact`` and ``rounded``: CTranslate2's in float32 and 8 bits."""
     isa, ladder = engines.isa(rounded), toolkit(baseline, **shared)
     plain = replace(ladder[GREEDY], model=exact, baseline=False, isa=isa)
-    plain = plain.but(without={"packed"}) if machine.packs() else plain
+    plain = plain.but(without={"packed"}) if ctranslate2_products.packs() else plain
     if isa not in (None, HELD):
         ladder[HELD_PEER] = replace(plain, isa=HELD)
     ladder[PEER] = plain
     ladder["8 bits"] = replace(plain, model=rounded)
     last = ladder["sorted batches"] = ladder["8 bits"].but(again={"sorting"})
-    if machine.packs():
+    if ctranslate2_products.packs():
         last = ladder["packed matrices"] = last.but(again={"packed"})
     last = ladder["vocabulary map"] = replace(last, vocabulary_map=True)
     ladder[OVERLAPPING] = last.but(again={"overlap"})

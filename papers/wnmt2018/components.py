@@ -36,7 +36,7 @@ from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from experiments import altered_models
 from experiments.altered_models import exactly, loaded, without_attention, write_few
-from formats import loading
+from formats import ctranslate2_loading
 from formats.ctranslate2_model import Model
 from formats.decoding import ONE_CORE
 from formats.experiments import FEW
@@ -68,7 +68,7 @@ class Variants:
         def variant(operation: Callable[[Model], Model] | None = None, vmap: Path | None = None) -> Path:
             return stack.enter_context(altered_models.folder(model, operation, vmap))
 
-        self.encoder = loaded(variant(altered_models.encoder), loading.encoder)
+        self.encoder = loaded(variant(altered_models.encoder), ctranslate2_loading.encoder)
         self.whole, self.few = loaded(variant()), loaded(variant(vmap=few))
         self.deaf, self.bare = loaded(variant(without_attention)), loaded(variant(without_attention, few))
 

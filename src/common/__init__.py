@@ -6,7 +6,7 @@
 - ``command_line``: types of arguments; some arguments as a dataclass
 - ``document``: JSON documents with types, which a rule hands to a program
 - ``batch_job``: work in a job with a time limit, which ends at a checkpoint
-- ``cpu``: how CTranslate2 multiplies integers on this CPU
+- ``cpu``: the CPU, as Linux describes it
 - ``folder_lock``: locks of files, and of a folder that one process at a time continues
 - ``gpu_lease``: locks of this machine's GPUs; CUDA's libraries where pip put them
 - ``machine``: the machine that a measurement runs on

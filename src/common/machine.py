@@ -21,11 +21,10 @@ INSTRUCTION_SETS = {
 
 
 class Machine(TypedDict):
-    """cpu: model name; isa: the best of INSTRUCTION_SETS; forced_isa: what the environment forces CTranslate2 to."""
+    """cpu: model name; isa: the best of INSTRUCTION_SETS."""
 
     cpu: str
     isa: str
-    forced_isa: str | None
 
 
 def describe() -> Machine:
@@ -35,7 +34,6 @@ def describe() -> Machine:
     return {
         "cpu": cpu.facts().get("model name", platform.processor() or platform.machine()),
         "isa": isa,
-        "forced_isa": os.environ.get(cpu.ISA),
     }
 
 
@@ -51,11 +49,6 @@ def pin(numbers: Sequence[int]) -> None:
     except (OSError, ValueError, OverflowError):  # the last two: negative, too large
         usable = ", ".join(map(str, cores()))
         raise UserError(f"cores {', '.join(map(str, numbers))} cannot be used; this process may use {usable}") from None
-
-
-def packs() -> bool:
-    """Whether CTranslate2 can pack matrices here: only for oneMKL, which it uses on Intel's CPUs."""
-    return cpu.intel()
 
 
 def load_average() -> float:

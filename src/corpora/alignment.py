@@ -32,8 +32,8 @@ from common.errors import UserError, command
 from common.files import atomic_path
 from common.progress import progress
 from formats import records
-from formats.loading import pieces
 from formats.sentence import split_pieces
+from formats.tokenizers import pieces
 
 # Pairs of a source and a target piece from which fast_align learns both directions in a minute, on one core of an AMD
 # EPYC (Zen 3).

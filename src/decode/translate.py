@@ -24,7 +24,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
 
-from common import cpu
 from common.command_line import there
 from common.errors import UserError, command
 from common.files import read_json, sha256, write_json
@@ -33,6 +32,7 @@ from decode.pipeline import NAMED
 from decode.text import options as text_options
 from decode.text import protection
 from decode.translator import Translator, decoding_options, loaded
+from formats import ctranslate2_products
 from formats.model_folder import NOT_DECODED
 
 PR_SET_PDEATHSIG = 1  # prctl(2): the signal that a process gets when its parent dies
@@ -299,7 +299,7 @@ def main() -> None:
         pipeline = translator.pipeline
         stack.callback(translator.close)
         if translator.engine.int8_saturates:
-            print(cpu.warning(args.model), file=sys.stderr)
+            print(ctranslate2_products.warning(args.model), file=sys.stderr)
         target: BinaryIO | Output = sys.stdout.buffer
         if args.output:
             key = progress_key([args.model, *args.others], translator.settings)

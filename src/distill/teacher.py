@@ -15,7 +15,7 @@ from itertools import islice, tee
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
-from common import cpu, gpu_lease
+from common import gpu_lease
 from common.command_line import positive, there
 from common.document import argument
 from common.errors import UserError
@@ -26,8 +26,10 @@ from decode.engines.native import Native
 from decode.pipeline import GPU
 from distill.n_best_lists import Hypothesis
 from distill.settings import Prefix, Settings
-from formats import loading, native_weights, records, safetensors
-from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT, compute_type, prepare
+from formats import ctranslate2_loading, native_weights, records, safetensors
+from formats import ctranslate2_products as products
+from formats.ctranslate2_loading import compute_type, prepare
+from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT
 from formats.model_folder import Description
 from formats.native_vocabulary import Vocabulary
 from formats.tokenizers import Tokenizer
@@ -73,21 +75,21 @@ class CTranslate2Teacher:
         prepare(model.name, device)
         if device == "cuda":
             gpu_lease.lease(1)
-            loading.use_gpu()
+            ctranslate2_loading.use_gpu()
         size = batch_tokens or {"cpu": BATCH_TOKENS, "cuda": GPU}[device]
         self._batches = {"max_batch_size": size, "batch_type": "tokens", "max_input_length": MAXIMUM_OUTPUT}
         workers = {"inter_threads": threads, "intra_threads": 1}
         requested_type = compute_type(model.name, device)
         self._model = model
-        self._translator = loading.translator(model, device=device, compute_type=requested_type, **workers)
-        saturates = device == "cpu" and self._translator.compute_type.startswith("int8") and cpu.int8_saturates()
+        self._translator = ctranslate2_loading.translator(model, device=device, compute_type=requested_type, **workers)
+        saturates = device == "cpu" and self._translator.compute_type.startswith("int8") and products.int8_saturates()
         if saturates:
-            print(cpu.warning(model), file=sys.stderr)
+            print(products.warning(model), file=sys.stderr)
         self.arithmetic: Arithmetic = {
             "engine": CTranslate2.name,
             "compute_type": model.name,
             "effective_compute_type": self._translator.compute_type,
-            "library": cpu.described() if device == "cpu" else None,
+            "library": products.described() if device == "cpu" else None,
             "int8_saturates": saturates,
         }
 

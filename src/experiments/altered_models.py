@@ -17,9 +17,9 @@ from decode import engines
 from decode.engines import Batch, native
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
-from formats import ctranslate2_model, loading, native_map
+from formats import ctranslate2_loading, ctranslate2_model, native_map
+from formats.ctranslate2_loading import compute_type
 from formats.ctranslate2_model import Model
-from formats.decoding import compute_type
 from formats.experiments import FEW
 from formats.native_vocabulary import Vocabulary
 
@@ -79,7 +79,7 @@ def folder(source: Path, operation: Callable[[Model], Model] | None = None, vmap
         yield variant
 
 
-def loaded(folder: Path, load: Callable[..., Any] = loading.translator) -> Any:
+def loaded(folder: Path, load: Callable[..., Any] = ctranslate2_loading.translator) -> Any:
     """Load a model of CTranslate2 on one thread. Raises UserError for a folder of another engine."""
     kind = compute_type(engines.describe_for(folder, CTranslate2).quantization)
     return load(folder, device="cpu", compute_type=kind, intra_threads=1)

@@ -16,8 +16,8 @@ from decode.batching import batches, by_sentence, in_order
 from decode.engines import ENGINES, Engine, Search
 from formats import records
 from formats.decoding import MAXIMUM_OUTPUT
-from formats.loading import pieces
 from formats.model_folder import Description
+from formats.tokenizers import pieces
 
 BATCH = 64  # sentences
 

@@ -19,7 +19,7 @@ from decode.engines.native import Native
 from export import translate_command
 from export.model_folder import checked
 from export.package import LEFT_OUT, SUMS
-from formats import sentence
+from formats import ctranslate2_products, sentence
 from formats.model_folder import describe
 
 FILES = Path(__file__).parent / "submission_files"  # a folder for each engine
@@ -65,11 +65,13 @@ def _static_busybox() -> str:
 
 
 def _with_libraries(part: Path, hardware: str) -> None:
-    """CTranslate2: its libraries as they are installed here, for any Python 3.11, and two modules of this project."""
+    """CTranslate2: its libraries as they are installed here, for any Python 3.11, and modules of this project."""
     for name in LIBRARIES + GPU_LIBRARIES * (hardware == "gpu"):
         _copy_installed(name, part / "libraries")
-    for module in (cpu, sentence):
+    for module in (ctranslate2_products, sentence):
         shutil.copy(str(module.__file__), part)
+    (part / "common").mkdir()
+    shutil.copy(cpu.__file__, part / "common")  # which the first of these imports
 
 
 def _copy_installed(name: str, to: Path) -> None:

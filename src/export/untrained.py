@@ -17,7 +17,7 @@ from common.files import atomic_path, write_json, write_text
 from export import lengths, recurrent_lengths
 from formats import opennmt_tf, records, shape
 from formats.learning import Weights
-from formats.loading import pieces
+from formats.tokenizers import pieces
 
 SMALL = 0.02  # factor of embeddings: beside large ones 8 bits would not distinguish lengths
 

@@ -34,9 +34,10 @@ from export.phrase_table import PhraseTable
 from export.phrases import MAX_NGRAM
 from export.sorted_counts import Counts
 from formats import model_folder
+from formats.ctranslate2_loading import translator
 from formats.decoding import longest_output
-from formats.loading import pieces, translator
 from formats.protection import SYMBOLS
+from formats.tokenizers import pieces
 from formats.vocabulary_map import VocabularyMap
 
 COUNTED = ("phrases", "links")

@@ -12,7 +12,7 @@ MARKS = {  # the worst first
 }
 
 ONCE = "¹"  # marks a measurement that was taken once, in a table of repeated ones
-SATURATES = "saturates"  # marks a type whose matrix products may saturate on this CPU (common.cpu)
+SATURATES = "saturates"  # marks a type whose matrix products may saturate on this CPU
 ACCEPTED = 1.0  # default of ``noise``
 
 

@@ -4,6 +4,7 @@ Text:
 
 - ``records``: pairs as compressed TSV in shards; test sets, and translations of them
 - ``sentence``: a sentence as a line of text, or as pieces
+- ``tokenizers``: how a model folder splits text into pieces
 - ``protection``: text that a translation must have as it is, and the symbols that stand for it
 - ``batches``: records as columns of bytes, for compiled loops
 
@@ -14,15 +15,16 @@ Models:
 - ``shape``: layers and units of a model, and its number of parameters
 - ``model_description``: the Python files from which OpenNMT-tf builds models
 - ``ctranslate2_model``: the weights in CTranslate2's ``model.bin``, and options of its converters
+- ``ctranslate2_products``: how CTranslate2 multiplies integers on this CPU
+- ``ctranslate2_loading``: load its models with the types that this machine computes
 - ``conversion``: models of OpenNMT-tf to CTranslate2's format
 - ``opennmt_tf``: OpenNMT-tf's checkpoints and vocabulary files
 - ``marian``: Marian's model folders and command line
-- ``loading``: load CTranslate2 and SentencePiece models
 - ``native_weights``, ``native_vocabulary`` and ``native_map``: the files of the native engine
 - ``native_quantization`` and ``native_packing``: how its weights become integers, and panels
 - ``numbered``: from text to the numbers of a native model's pieces and back
 - ``safetensors``: safetensors files that are mapped into memory
-- ``decoding``: the longest output, and the types that CTranslate2 computes in
+- ``decoding``: the limits of decoding with any engine
 - ``vocabulary_map``: vocabulary maps as CTranslate2 reads them
 
 Measurements:

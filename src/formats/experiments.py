@@ -3,11 +3,24 @@
 A time or a ratio has three fields: the median of the runs, with ``_min`` and ``_max`` (formats.measurement.Spread).
 """
 
+import os
 from typing import NotRequired, TypedDict
 
-from common.machine import Machine
+from common import machine
+from formats import ctranslate2_products
 
 FEW = 64  # candidates instead of the vocabulary; a beam reads twice its width
+
+
+class Machine(machine.Machine):
+    """forced_isa: the instruction set to which the environment restricts CTranslate2."""
+
+    forced_isa: str | None
+
+
+def here() -> Machine:
+    """This machine and its environment."""
+    return {**machine.describe(), "forced_isa": os.environ.get(ctranslate2_products.ISA)}
 
 
 class Circumstances(Machine):

@@ -16,7 +16,6 @@ from sentencepiece import SentencePieceProcessor
 
 from common.errors import UserError
 from formats import model_folder
-from formats.loading import pieces
 from formats.model_folder import Description
 from formats.sentence import split_pieces
 
@@ -227,3 +226,13 @@ def merges(path: Path) -> TextIO:
         if len(line.split()) not in (2, 3):
             raise UserError(f"{path}, line {number}: {line!r} is no merge; give the bpecodes of the teacher")
     return StringIO("\n".join([lines[0], *(" ".join(line.split()[:2]) for line in lines[1:])]))
+
+
+def pieces(path: Path) -> SentencePieceProcessor:
+    """Load a SentencePiece model. Raises UserError for a missing or damaged file."""
+    if not path.exists():
+        raise UserError(f"{path} is missing; export the model again")
+    try:
+        return SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError) as error:
+        raise UserError(f"{path}: not a SentencePiece model; export the model again") from error

@@ -17,7 +17,7 @@ from common.errors import UserError
 from decode.batching import batches
 from decode.engines import Batch
 from decode.translator import Tokenizer
-from formats import records
+from formats import experiments, records
 from formats.experiments import Circumstances
 from formats.measurement import Spread
 from formats.records import sources
@@ -59,7 +59,7 @@ def shared_fields(conditions: Conditions) -> Circumstances:
         "test_set": records.name(conditions.test_set),
         "commit": protocol.commit(),
         "load_average": machine.load_average(),
-        **machine.describe(),
+        **experiments.here(),
     }
 
 

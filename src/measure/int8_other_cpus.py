@@ -11,12 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from common import cpu
 from common.command_line import there
 from common.errors import UserError, command
 from common.files import write_json
 from findings.metrics import bleu
-from formats import records
+from formats import ctranslate2_products, records
 
 WITHOUT_VNNI = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2", "CT2_FORCE_CPU_ISA": "AVX2"}
 EXACT = {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"}
@@ -25,7 +24,7 @@ EXACT = {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"}
 def translation(model: Path, sources: list[str], environment: dict[str, str]) -> list[str]:
     """Greedy, without a map, in a process of its own."""
     call = [sys.executable, "-m", "decode.translate", "--model", str(model), "--no-vocabulary-map", "--workers", "1"]
-    kept = {name: value for name, value in os.environ.items() if name not in cpu.settings()}
+    kept = {name: value for name, value in os.environ.items() if name not in ctranslate2_products.settings()}
     text = "".join(f"{line}\n" for line in sources)
     done = subprocess.run(call, input=text, env=kept | environment, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -42,8 +41,8 @@ def main() -> None:
     args = parser.parse_args()
 
     rows = []
-    if cpu.has_onemkl():
-        saturates = not cpu.int8_saturates()
+    if ctranslate2_products.has_onemkl():
+        saturates = not ctranslate2_products.int8_saturates()
         environment = WITHOUT_VNNI if saturates else EXACT
         sources, references = zip(*records.pairs(args.test_set), strict=True)
         outputs = translation(args.model, list(sources), environment)

@@ -19,13 +19,13 @@ from typing import Any
 
 import msgspec
 
-from common import cpu, machine
+from common import machine
 from common.errors import UserError
 from common.files import read_json, sha256, typed
 from decode import engines
 from decode.engines.native import Native
 from findings.cost import cost
-from formats import measurement, model_folder, switches
+from formats import ctranslate2_products, measurement, model_folder, switches
 from formats.measurement import UNTRAINED, Decoding, Measurement, Spread, System, Timing
 from measure import code_fingerprint, source_tokens
 from measure.configuration import Conditions, Configuration
@@ -232,7 +232,7 @@ def key(task: list[Any], files: list[Path]) -> str:
     """A hash of the task, the files it reads, the libraries, how they multiply, and the machine."""
     state = [(str(path), sha256(path)) for path in files]
     here = {**machine.describe(), "forced_isa": None}  # ``task`` names the forced set
-    facts = [task, state, versions(), built(), here, cpu.settings()]
+    facts = [task, state, versions(), built(), here, ctranslate2_products.settings()]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 

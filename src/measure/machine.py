@@ -24,7 +24,7 @@ from decode import engines, tuned
 from decode.engines import native
 from decode.engines.native import Native
 from decode.translator import best_batch
-from formats import native_weights
+from formats import experiments, native_weights
 
 PEAK_ROWS, PEAK_OUTPUTS, PEAK_INPUTS = (12, 32), 32, 256  # whole tiles of vectors, of AMX; 8 KiB of int8 weights
 SECONDS = 0.2  # to try each peak and rate
@@ -116,7 +116,7 @@ def able(core: int) -> dict[str, Any]:
     machine.pin([core])
     try:
         return {
-            **machine.describe(),
+            **experiments.here(),
             "cores": len(cores),
             "sets": engine.available_sets(),
             "used": engine.isa(),

@@ -15,7 +15,8 @@ from report.markup import NONE
 ERRORS = "Relative error of the weights, per cent of their norm"
 NOTE = f"""{ERRORS}; BLEU on {{test_set}}, greedy, without a map. "computes
 in" is the type that the engine really used, "products" whether its matrix products are exact: without VNNI
-instructions those of 8 bits are cut off where their sums do not fit into 16 bits (`src/common/cpu.py`).
+instructions those of 8 bits are cut off where their sums do not fit into 16 bits
+(`src/formats/ctranslate2_products.py`).
 """
 
 

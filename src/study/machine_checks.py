@@ -6,9 +6,10 @@ Nothing of this is asked when the workflow is read: a configuration and its plan
 import importlib.util
 from collections.abc import Iterator
 
-from common import cpu, machine
+from common import machine
 from decode.engines.ctranslate2 import CTranslate2
 from decode.engines.native import Native
+from formats import ctranslate2_products
 from study.plan import Study
 
 NOT_BUILT = "the native engine is not installed here: run make install"
@@ -60,4 +61,4 @@ def warnings(study: Study) -> Iterator[str]:
         yield f"distillation.engine: {Native.name} {absent} translates in its place, in float32"
     saturating = study.teachers.engine == CTranslate2.name and config.distillation.device == "cpu"
     if study.systems.teachers and saturating and study.teachers.type.startswith("int8"):
-        yield from filter(None, [cpu.warning("distillation.compute_type")])
+        yield from filter(None, [ctranslate2_products.warning("distillation.compute_type")])

@@ -27,7 +27,7 @@ from typing import NamedTuple
 from common import cpu, machine
 from common.errors import UserError, command
 from common.files import read_json, write_json
-from formats import decoding, opennmt_tf
+from formats import ctranslate2_loading, opennmt_tf
 from formats.shape import Transformer
 
 SHIPPED = Path(__file__).with_name("rates.json")
@@ -139,7 +139,7 @@ def measure() -> Rates:
 def _of_process(compute_type: str) -> tuple[float, ...]:
     """The numbers of Rates, measured in a process of its own."""
     warnings.simplefilter("ignore")
-    decoding.prepare(compute_type)  # before OpenNMT-tf, which imports CTranslate2
+    ctranslate2_loading.prepare(compute_type)  # before OpenNMT-tf, which imports CTranslate2
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     python = _importing("measure.run")
@@ -200,7 +200,7 @@ def _decoding(compute_type: str) -> float:
     """Seconds per target piece and million parameters, by a Transformer with random weights and beam 4."""
     import opennmt
 
-    from formats import conversion, loading
+    from formats import conversion
 
     with tempfile.TemporaryDirectory() as folder:
         vocabulary = Path(folder, "vocabulary.txt")
@@ -211,7 +211,9 @@ def _decoding(compute_type: str) -> float:
         model.create_variables()
         converted = Path(folder, "converted")
         conversion.Converter(model).convert(str(converted))
-        engine = loading.translator(converted, compute_type=decoding.compute_type(compute_type), intra_threads=1)
+        engine = ctranslate2_loading.translator(
+            converted, compute_type=ctranslate2_loading.compute_type(compute_type), intra_threads=1
+        )
         sentences = [[str(word)] * LENGTH for word in range(SENTENCES)]
         options = {"beam_size": 4, "min_decoding_length": LENGTH, "max_decoding_length": LENGTH}
         seconds = _seconds(lambda: engine.translate_batch(sentences, **options))

@@ -10,14 +10,14 @@ from common.command_line import there
 from common.errors import command
 from common.files import atomic_path
 from common.progress import progress
-from formats import loading, records
+from formats import records, tokenizers
 
 CALL_RECORDS = 10_000  # records per call of SentencePiece, enough to keep its threads busy
 
 
 def encode(paths: Iterable[Path], model: Path, columns: int, threads: int) -> Iterator[tuple[str, ...]]:
     """Yield the first ``columns`` columns of each record as pieces separated by single spaces."""
-    processor = loading.pieces(model)
+    processor = tokenizers.pieces(model)
     stream = itertools.chain.from_iterable(map(records.read, paths))
     while batch := list(itertools.islice(stream, CALL_RECORDS)):
         sides = [*zip(*batch, strict=True)][:columns]

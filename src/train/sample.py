@@ -32,7 +32,7 @@ from corpora.alignment import ALIGNERS
 from corpora.subset import keys, places
 from formats import records
 from formats.batches import Batch, batches, indexed
-from formats.loading import pieces
+from formats.tokenizers import pieces
 from train import aligned_words
 from train.aligned_words import Align
 from train.augmentation import MEANT, RULES, augmented, check, rates

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
-from formats import loading
+from formats import tokenizers
 from formats.sentence import split_pieces
 
 BEST = 64  # segmentations of a word that are drawn from
@@ -33,7 +33,7 @@ class Segmentations:
     """
 
     def __init__(self, model: Path, alpha: float, seed: int):
-        self._processor, self._alpha, self._seed = loading.pieces(model), alpha, seed
+        self._processor, self._alpha, self._seed = tokenizers.pieces(model), alpha, seed
         try:
             self._processor.nbest_encode_as_pieces("a", nbest_size=2)
         except RuntimeError:

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from common.files import read_json, write_json
 from findings.metrics import bleu
-from formats import loading
+from formats import ctranslate2_loading, tokenizers
 from formats.conversion import Converter
 from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT
 from formats.learning import Score
@@ -37,7 +37,7 @@ class Validation:
         self.last_evaluated_step: int | None = None
         self.phase_start = 0
         self._decode, self._references, self._path, self._patience = decode, references, path, patience
-        self._processor, self._metric = loading.pieces(sentencepiece_model), bleu(language)
+        self._processor, self._metric = tokenizers.pieces(sentencepiece_model), bleu(language)
         self._dev = hashlib.sha256("\n".join(references).encode()).hexdigest()[:12]
 
     def continue_from(self, step: int, due: bool) -> None:
@@ -100,7 +100,7 @@ def _ctranslate2_decoder(model: Any, source: Path, threads: int) -> Callable[[],
     def decode() -> list[Pieces]:
         with tempfile.TemporaryDirectory() as folder:
             Converter(model).convert(folder, force=True)
-            translator = loading.translator(Path(folder), intra_threads=threads)
+            translator = ctranslate2_loading.translator(Path(folder), intra_threads=threads)
             options = {"max_batch_size": BATCH_TOKENS, "batch_type": "tokens", "max_decoding_length": MAXIMUM_OUTPUT}
             results = translator.translate_batch(sentences, beam_size=1, **options)
         return [result.hypotheses[0] for result in results]

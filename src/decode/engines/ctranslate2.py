@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from common import cpu, machine
+from common import machine
 from common.errors import UserError
 from common.files import read_json
 from decode import tuned
 from decode.engines.interface import Batch, Engine, Search
-from formats import decoding, loading, vocabulary_map
+from formats import ctranslate2_loading, decoding, vocabulary_map
+from formats import ctranslate2_products as products
 from formats.model_folder import Description
 from formats.shape import architecture, self_attention
 from formats.vocabulary_map import VocabularyMap
@@ -25,12 +26,12 @@ class CTranslate2(Engine):
     name = "ctranslate2"
     label = "CTranslate2"
     packages = ("ctranslate2",)
-    types = ("float32", "int16", "int8", *decoding.HALF_TYPES)
+    types = ("float32", "int16", "int8", *ctranslate2_loading.HALF_TYPES)
     devices = ("cpu", "cuda")
     weights = "model.bin"
     map_file = "vmap.txt"
     prefixes = True
-    isa_variable = cpu.ISA
+    isa_variable = products.ISA
     files: ClassVar = {
         "model.bin": "weights, as the engine reads them",
         "vmap.txt": "vocabulary map: the target pieces that a source n-gram may bring",
@@ -41,16 +42,16 @@ class CTranslate2(Engine):
         """The types of CTranslate2 here, plus half types (formats.decoding), plus int16 with oneMKL."""
         import ctranslate2
 
-        here = {*ctranslate2.get_supported_compute_types("cpu"), *decoding.HALF_TYPES}
-        return [name for name in cls.types if name in here or (name == "int16" and cpu.has_onemkl())]
+        here = {*ctranslate2.get_supported_compute_types("cpu"), *ctranslate2_loading.HALF_TYPES}
+        return [name for name in cls.types if name in here or (name == "int16" and products.has_onemkl())]
 
     @classmethod
     def fast(cls, quantization: str) -> bool:
-        return decoding.fast(quantization)
+        return ctranslate2_loading.fast(quantization)
 
     @classmethod
     def widest(cls) -> str | None:
-        return cpu.widest()
+        return products.widest()
 
     @classmethod
     def lacks(cls, shape: Mapping[str, Any]) -> str | None:
@@ -76,21 +77,21 @@ class CTranslate2(Engine):
         return [piece for path in sorted(folder.glob("*vocabulary.json")) for piece in read_json(path)]
 
     def __init__(self, folder: Path, description: Description, search: Search):
-        decoding.prepare(description.quantization, search.device)
+        ctranslate2_loading.prepare(description.quantization, search.device)
         if "packed" in search.without:
             os.environ[PACKED] = "0"  # for the process: CTranslate2 has no other option
         if search.device == "cuda":
-            loading.use_gpu()
+            ctranslate2_loading.use_gpu()
         elif search.workers == len(machine.cores()) and (isa := tuned.settings(folder, search.beam_size).get("isa")):
-            os.environ.setdefault(cpu.ISA, isa)
+            os.environ.setdefault(products.ISA, isa)
         import ctranslate2
 
-        compute_type = decoding.compute_type(description.quantization, search.device)
+        compute_type = ctranslate2_loading.compute_type(description.quantization, search.device)
         supported = ctranslate2.get_supported_compute_types(search.device)
         if compute_type not in {*supported, "default"}:  # CTranslate2 may silently take another type
             types = ", ".join(sorted(supported))
             raise UserError(f"{folder}: this {search.device} does not compute in {compute_type}; it supports {types}")
-        self._translator = loading.translator(
+        self._translator = ctranslate2_loading.translator(
             folder,
             device=search.device,
             compute_type=compute_type,
@@ -99,9 +100,9 @@ class CTranslate2(Engine):
         )
         self.effective_compute_type = self._translator.compute_type
         if search.device == "cpu":
-            self.isa = os.environ.get(cpu.ISA)
-            self.library = cpu.described()
-            self.int8_saturates = self.effective_compute_type.startswith("int8") and cpu.int8_saturates()
+            self.isa = os.environ.get(products.ISA)
+            self.library = products.described()
+            self.int8_saturates = self.effective_compute_type.startswith("int8") and products.int8_saturates()
         self._prefixes = [[*(pieces or ())] for pieces in (search.source_prefix, search.target_prefix)]
         self._options = {
             "beam_size": search.beam_size,

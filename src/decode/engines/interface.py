@@ -117,7 +117,7 @@ class Engine(ABC):
     isa: str | None = None  # requested instruction set; None: chosen by the engine
     library: str | None = None  # for matrix products, if there is a choice
     of_batch: ClassVar[bool] = True  # whether a translation may depend on its batch
-    int8_saturates: bool | None = False  # whether 8-bit products may saturate here (common.cpu); None: unknown
+    int8_saturates: bool | None = False  # whether 8-bit products may saturate here; None: unknown
 
     # The class
 

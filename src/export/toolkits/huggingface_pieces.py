@@ -15,7 +15,7 @@ from common.errors import UserError
 from common.files import read_json
 from export.toolkits.found import SHARED_NAMES, Options, named, tokenizer_files
 from export.toolkits.huggingface_folder import about_tokenizer
-from formats import loading, tokenizers
+from formats import tokenizers
 from formats.native_vocabulary import Vocabulary
 
 TOKENIZER, NUMBERS, MERGES = "tokenizer.json", "vocab.json", "merges.txt"
@@ -135,7 +135,7 @@ def _numbered(folder: Path, splitter: Mapping[str, Path], fairseq: bool) -> tupl
 
 
 def _of_sentencepiece(path: Path, fairseq: bool) -> dict[str, int]:
-    processor = loading.pieces(path)
+    processor = tokenizers.pieces(path)
     pieces = [processor.id_to_piece(number) for number in range(processor.get_piece_size())]
     if fairseq:  # the model begins with <unk>, <s>, </s>
         pieces = [*FAIRSEQ, *pieces[3:]]

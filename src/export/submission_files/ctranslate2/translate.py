@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-import cpu
+import ctranslate2_products as products
 import sentencepiece
 from sentence import has_letters, sentence
 
@@ -28,7 +28,7 @@ def main():
     description = json.loads((model / "model.json").read_text())
     check(model, description, device)
     if description["quantization"] == "int16":
-        os.environ.setdefault(cpu.USE_MKL, "1")  # only oneMKL multiplies in int16
+        os.environ.setdefault(products.USE_MKL, "1")  # only oneMKL multiplies in int16
     import ctranslate2  # which reads its environment now
 
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(model / "sentencepiece.model"))
@@ -37,8 +37,8 @@ def main():
     if device == "cuda" and not ctranslate2.get_cuda_device_count():
         sys.exit("error: no GPU is visible here; give the container one, as with docker run --gpus all")
     os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL would obey it in every worker
-    if isa := cpu.widest():
-        os.environ.setdefault(cpu.ISA, isa)  # CTranslate2's default is AVX2
+    if isa := products.widest():
+        os.environ.setdefault(products.ISA, isa)  # CTranslate2's default is AVX2
     translator = ctranslate2.Translator(str(model), device=device, inter_threads=workers, intra_threads=threads)
     options = {
         "beam_size": 1,
@@ -87,7 +87,7 @@ def check(model, description, device):
     for name, checksum in description.get("sha256", {}).items():
         if (model / name).exists() and hashlib.sha256((model / name).read_bytes()).hexdigest() != checksum:
             sys.exit(f"error: {model / name}: damaged, or not the one this model was exported with")
-    if device == "cpu" and description["quantization"] == "int8" and (warning := cpu.warning(model.name)):
+    if device == "cpu" and description["quantization"] == "int8" and (warning := products.warning(model.name)):
         print(warning, file=sys.stderr)
 
 
