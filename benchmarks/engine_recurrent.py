@@ -32,6 +32,7 @@ from export.float_model import FloatModel
 from export.marian import marian_files
 from export.marian_parameters import Parameters, read_pieces
 from formats import experiments, marian, model_folder, opennmt_tf
+from formats.marian_binary import END
 from formats.measurement import Spread
 from formats.shape import Recurrent, Shape, registry, shape
 from measure import in_process, protocol
@@ -113,7 +114,7 @@ def marian_model(asked: Shape, folder: Path) -> Path:
     marian.run("train", *arguments, log=folder / "train.log")
     weights = dict(np.load(model))
     (bias,) = (name for name, value in weights.items() if value.shape == (1, ENTRIES - 2))
-    weights[bias][0, marian.entries(folder / "vocabulary.txt").index(marian.END)] = -1e4
+    weights[bias][0, marian.entries(folder / "vocabulary.txt").index(END)] = -1e4
     np.savez(model, **weights)
     return model
 

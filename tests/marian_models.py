@@ -9,11 +9,12 @@ from pathlib import Path
 from export.marian_parameters import Parameters
 from export.read_marian import read
 from formats import marian, native_weights
+from formats.marian_binary import END, UNKNOWN
 from formats.shape import shape
 from train.marian import Schedule, train
 
 PIECES = [f"p{number}" for number in range(90)]
-VOCABULARY = [marian.END, marian.UNKNOWN, *PIECES]
+VOCABULARY = [END, UNKNOWN, *PIECES]
 SMALL = {"encoder_layers": 1, "decoder_layers": 2, "units": 64, "ffn_units": 72, "heads": 4}
 CONDITIONAL = {"units": 64, "embedding_units": 64}
 SHAPES = {

@@ -21,6 +21,7 @@ from export.model import export, find
 from export.toolkits.found import Options, transformer
 from formats import ctranslate2_model, marian
 from formats.ctranslate2_model import Variable
+from formats.marian_binary import END, UNKNOWN
 from train.vocabulary import train
 
 native = pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
@@ -160,7 +161,7 @@ def test_a_model_of_marian_that_is_not_whole(size, options, message, tmp_path, m
     monkeypatch.chdir(tmp_path)
     written = yaml.safe_dump({"type": "transformer", "dim-vocabs": [size, size]})
     np.savez("model.npz", **{CONFIG: np.frombuffer(f"{written}\0".encode(), np.int8)})
-    marian.write_vocabulary([marian.END, marian.UNKNOWN], Path("vocab.yml"))
+    marian.write_vocabulary([END, UNKNOWN], Path("vocab.yml"))
     with pytest.raises(UserError, match=message):
         import_native(converted("marian", {"model_path": "model.npz"} | options), None, Path("native-int8"))
     assert not Path("native-int8").exists()

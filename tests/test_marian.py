@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from decode import engines
 from decode.engines import Search
 from decode.translator import Tokenizer
 from export import marian as export
-from export import marian_parameters, read_marian
+from export import marian_parameters, marian_shortlist, read_marian
 from export.model_folder import Origin
 from formats import marian, opennmt_tf
 from train.vocabulary import entries
@@ -195,10 +196,12 @@ def test_why_marian_ended(log, status, message):
 
 
 def test_the_vocabulary_is_read_alike_by_ctranslate2(tmp_path):
-    pieces = ["▁a", '"', "'", "\\", ":", "#", "? ", "-", "null", "1", "▁\u00e4"]
+    pieces = ["▁a", '"', "'", "\\", ":", "#", "? ", "-", "1", "▁ä", "null", "yes", "~", "<<", "=", "{", "😀", "1e3"]
     write_text(tmp_path / "vocabulary.txt", "\n".join([*opennmt_tf.CONTROL, *pieces, ""]))
     marian.write_vocabulary(marian.entries(tmp_path / "vocabulary.txt"), tmp_path / "vocab.yml")
-    assert load_vocab(tmp_path / "vocab.yml") == ["</s>", "<unk>", *pieces]
+    sizes = SimpleNamespace(path="", config={"dim-vocabs": [len(pieces) + 2] * 2})
+    read = load_vocab(tmp_path / "vocab.yml"), marian_parameters.read_pieces(tmp_path / "vocab.yml", 0, sizes)
+    assert [*read] == [["</s>", "<unk>", *pieces]] * 2
     with pytest.raises(UserError, match=r"begins with <blank>, <s>, </s>"):
         marian.entries(tmp_path / "vocab.yml")
 
@@ -208,10 +211,10 @@ def test_the_map_has_the_candidates_of_the_shortlist(tmp_path):
     lines = [f"p{target} p7 0.{target:03}\n" for target in range(200)]
     ties = [f"p{target} p10 0.1\n" for target in range(150)]
     write_text(tmp_path / "lex.txt", "".join([*lines, "p250 p8 0.5\n", "NULL p9 0.5\n", *ties]))
-    _, found = export.candidates(tmp_path / "lex.txt", pieces, pieces)
+    _, found = marian_shortlist.candidates(tmp_path / "lex.txt", pieces, pieces)
     assert found["p7"] == {"p7", *pieces[100:200]} and found["p8"] == {"p8", "p250"} and found["p9"] == {"p9"}
     assert found["p10"] == {"p10", *pieces[50:150]}
-    assert export.vocabulary_map(tmp_path / "lex.txt", pieces, pieces).startswith(
+    assert marian_shortlist.vocabulary_map(tmp_path / "lex.txt", pieces, pieces).startswith(
         "\t" + " ".join(pieces[:100]) + "\np0\tp0\n"
     )
 
@@ -220,7 +223,7 @@ def test_the_map_has_the_candidates_of_the_shortlist(tmp_path):
 def test_a_shortlist_of_another_model(tmp_path, line):
     write_text(tmp_path / "lex.txt", f"p1 p2 0.5\n{line}\n")
     with pytest.raises(UserError, match=r"lex\.txt: line 2 is not `target source probability` with pieces of"):
-        export.candidates(tmp_path / "lex.txt", *[["p1", "p2"]] * 2)
+        marian_shortlist.candidates(tmp_path / "lex.txt", *[["p1", "p2"]] * 2)
 
 
 def test_the_waves_of_the_positions_are_marians():

@@ -21,7 +21,7 @@ From checkpoints to model folders:
 - ``float_model``: a model that a reader gives and the native engine's writer takes
 - ``read_ctranslate2``, ``read_opennmt_tf``, ``read_marian``: readers of models for it
 - ``opennmt_tf_recurrent``: the layers of OpenNMT-tf's recurrent models
-- ``marian_parameters``: weights and options of Marian's file
+- ``marian_parameters``: weights and options of Marian's file; ``marian_shortlist``: a shortlist as a map
 - ``marian``: Marian models to Marian, the native engine and CTranslate2 (command)
 - ``import_teacher``: teachers that were trained elsewhere (command)
 - ``untrained``: models with random weights (command)

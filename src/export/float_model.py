@@ -1,6 +1,6 @@
 """A model with float32 weights: readers return it, and the native engine's file is written from it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import UserError
-from decode.engines import ENGINES, refusal
 from decode.engines.native import Native
 from formats import native_quantization, native_weights
 from formats.native_packing import pad, pad_inputs, pad_outputs, padded
@@ -121,13 +120,13 @@ class LayerWeights:
             self.vectors[f"{name}.bias"] = bias
 
 
-def check_widths(origin: Path, shape: Mapping[str, Any], names: Collection[str] = ENGINES) -> None:
-    """Raises UserError for widths that the native engine does not compute; it names the engines that do.
+def check_widths(origin: Path, shape: Mapping[str, Any], others: str = "") -> None:
+    """Raises UserError for widths that the native engine does not compute.
 
-    origin: the file or folder. shape: as for ``Engine.lacks``. names: the engines that read such a file.
+    origin: the file or folder. shape: as for ``Engine.lacks``. others: the engine that decodes it, for people.
     """
-    if refused := refusal(Native, shape, names):
-        raise UserError(f"{origin}: {refused}")
+    if lacks := Native.lacks(shape):
+        raise UserError(f"{origin}: {Native.label} {lacks}" + (f"; {others} decodes it" if others else ""))
 
 
 def dense(layer: Any) -> Product:

@@ -7,7 +7,6 @@ a lexical shortlist as its binary one, the others as a vocabulary map with the s
 
 import argparse
 import tempfile
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -27,43 +26,12 @@ from decode.engines.marian import Marian
 from decode.engines.native import Native
 from export import model_folder, read_marian
 from export.marian_parameters import CONFIG, Options, Parameters, read_pieces
-from export.read_marian import positions
-from formats import marian, marian_binary
+from export.marian_shortlist import vocabulary_map
+from export.read_marian import positions, shape
+from formats import marian
 from formats.model_folder import Description, Making
-from formats.shape import SELF_ATTENTION, Conditional, Transformer
 
 Writers = dict[type[Engine], tuple[Callable[[Path], None], Path | None]]  # of weights, and the engine's map
-
-AVERAGING = {  # keys: has a feed-forward layer behind the average, has a gate
-    (True, True): "averaging",
-    (False, True): "averaging-gated",
-    (True, False): "averaging-ungated",
-    (False, False): "averaging-plain",
-}
-
-
-def shape(config: Options) -> Transformer | Conditional:
-    """The shape of a model with these options."""
-    if config["type"] != "transformer":
-        return Conditional(
-            encoder_transitions=config["enc-cell-depth"],
-            decoder_transitions=config["dec-cell-base-depth"],
-            units=config["dim-rnn"],
-            embedding_units=config["dim-emb"],
-            share_embeddings=config["tied-embeddings-all"],
-        )
-    history = config["transformer-decoder-autoreg"]
-    decoders = {"self-attention": SELF_ATTENTION, "rnn": "ssru"}
-    averaging = AVERAGING[config["transformer-aan-depth"] > 1, not config["transformer-aan-nogate"]]
-    return Transformer(
-        encoder_layers=config["enc-depth"],
-        decoder_layers=config["dec-depth"],
-        units=config["dim-emb"],
-        ffn_units=config["transformer-dim-ffn"],
-        heads=config["transformer-heads"],
-        share_embeddings=config["tied-embeddings-all"],
-        decoder=decoders.get(history, averaging),
-    )
 
 
 def convert(parameters: Parameters, vocabulary: Path, kind: str, output: Path) -> None:
@@ -82,56 +50,6 @@ def convert(parameters: Parameters, vocabulary: Path, kind: str, output: Path) -
             converter.convert(str(output), quantization=kind)
         except (ValueError, RuntimeError, KeyError) as error:
             raise UserError(f"CTranslate2 does not take this model of Marian's: {error}") from error
-
-
-def candidates(shortlist: Path, source: list[str], target: list[str]) -> tuple[int, dict[str, set[str]]]:
-    """How many entries of the vocabulary are always candidates, and those of each source piece.
-
-    These are its best translations in the shortlist, which may be a text or Marian's binary file, and, as in Marian,
-    itself where both sides share a vocabulary. Of equally probable ones Marian takes those that come later in the
-    vocabulary; it ignores lines with NULL. Raises UserError for a line that is not ``target source probability`` with
-    pieces of the vocabulary, and for a damaged file.
-    """
-    own = [{piece} if source == target else set() for piece in source]
-    try:
-        binary = marian_binary.is_shortlist(shortlist)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{shortlist}: missing or damaged ({error})") from None
-    if binary:
-        first, numbers = marian_binary.read_shortlist(shortlist, len(source), len(target))
-        listed = [{target[number] for number in of_piece} for of_piece in numbers]
-        return first, {piece: ours | found for piece, ours, found in zip(source, own, listed, strict=False)}
-    try:
-        found = _listed(shortlist, source, target)
-    except UnicodeDecodeError as error:
-        raise UserError(f"{shortlist}: neither a text nor a binary shortlist of Marian's ({error})") from None
-    return marian.FIRST, {piece: ours | found[piece] for piece, ours in zip(source, own, strict=True)}
-
-
-def _listed(shortlist: Path, source_pieces: list[str], pieces: list[str]) -> dict[str, set[str]]:
-    """The best translations of each source piece in a text."""
-    numbers = {piece: number for number, piece in enumerate(pieces)}
-    translations: dict[str, list[tuple[float, int]]] = {piece: [] for piece in source_pieces}
-    with open(shortlist, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                target, source, probability = line.rstrip("\n").split(" ")
-                if "NULL" not in (source, target):
-                    translations[source].append((float(probability), numbers[target]))
-            except (ValueError, KeyError):
-                wrong = f"line {number} is not `target source probability` with pieces of this model"
-                raise UserError(f"{shortlist}: {wrong}") from None
-    return {
-        source: {pieces[target] for _, target in sorted(ranked)[-marian.BEST :]}
-        for source, ranked in translations.items()
-    }
-
-
-def vocabulary_map(shortlist: Path, source: list[str], target: list[str]) -> str:
-    """The shortlist in the format of CTranslate2's vocabulary maps."""
-    first, found = candidates(shortlist, source, target)
-    lines = (f"{piece}\t{' '.join(sorted(targets))}\n" for piece, targets in found.items() if targets)
-    return "".join(["\t" + " ".join(target[:first]) + "\n", *lines])
 
 
 def check_decoding(config: Options) -> None:

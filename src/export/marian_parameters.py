@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 import yaml
-from ctranslate2.converters.marian import load_vocab
 from numpy.typing import NDArray
 from sentencepiece import SentencePieceProcessor
 
 from common.errors import UserError
-from decode.engines.marian import Marian
-from decode.engines.native import Native
-from export.float_model import Product
-from formats import marian, marian_binary
+from export.float_model import Product, check_widths
+from formats import marian_binary
+from formats.marian_binary import END, UNKNOWN
 from formats.native_vocabulary import Vocabulary
 
 CONFIG = "special:model.yml"  # the entry that holds Marian's options
@@ -108,8 +106,7 @@ class Parameters:
 
     def check_widths(self, shape: Mapping[str, Any]) -> None:
         """Raises UserError for widths that the native engine does not compute (export.float_model)."""
-        if lacks := Native.lacks(shape):
-            raise UserError(f"{self.path}: {Native.label} {lacks}; {Marian.label} decodes it")
+        check_widths(self.path, shape, "Marian")
 
     def check(self, only: Mapping[str, Any]) -> None:
         """Raises UserError for an option with a value other than the one given."""
@@ -135,19 +132,26 @@ def read_pieces(vocabulary: Path, side: int, parameters: Parameters) -> list[str
             model = SentencePieceProcessor(model_proto=marian_binary.content(vocabulary))
             found = [model.id_to_piece(number) for number in range(model.get_piece_size())]
         else:
-            found = load_vocab(vocabulary)
-    except (OSError, ValueError, RuntimeError, EOFError, zlib.error) as error:
+            found = _listed(vocabulary)
+    except (OSError, ValueError, AttributeError, RuntimeError, EOFError, zlib.error, yaml.YAMLError) as error:
         raise UserError(f"{vocabulary}: missing, or not a {kind} of Marian's: {error}") from None
-    if len(found) != parameters.config["dim-vocabs"][side] or found[:2] != [marian.END, marian.UNKNOWN]:
+    if len(found) != parameters.config["dim-vocabs"][side] or found[:2] != [END, UNKNOWN]:
         raise UserError(f"{vocabulary}: not the vocabulary of {parameters.path}")
     return found
 
 
+def _listed(vocabulary: Path) -> list[str]:
+    """The pieces of a vocab.yml in the order of their numbers. All are text, also ``yes``, ``~`` and ``<<``."""
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    numbers = yaml.load(vocabulary.read_text(encoding="utf-8"), Loader=loader)
+    return sorted(numbers, key=lambda piece: int(numbers[piece]))
+
+
 def framing(target: list[str]) -> dict[str, object]:
     """The metadata of how a translation begins and ends: Marian's decoders begin with zeros."""
-    end = target.index(marian.END)
+    end = target.index(END)
     return {"start": end, "end": end, "start_from_zero": True}
 
 
 def vocabulary(source: list[str], target: list[str]) -> Vocabulary:
-    return Vocabulary(source, target, marian.UNKNOWN, suffix=[marian.END])
+    return Vocabulary(source, target, UNKNOWN, suffix=[END])

@@ -24,7 +24,7 @@ def luong(model: Any, origin: Path) -> Layers:
     if len(directions) * directions[0][0].units != units:
         raise UserError(f"{origin}: encoder and decoder differ in their units; in the native engine they do not")
     widths = {"units": units, "embedding_units": embedding, "bidirectional": encoder.bidirectional}
-    check_widths(origin, {"cell": kind, **widths})
+    check_widths(origin, {"cell": kind, **widths}, "OpenNMT-tf")
     products: dict[str, Product] = {}
     for name, stack in zip(("encoder.forward", "encoder.backward"), directions, strict=False):
         products |= _products(name, stack)
@@ -109,7 +109,9 @@ def conditional(model: Any, origin: Path) -> Layers:
     encoder, decoder = model.encoder, model.decoder
     units, embedding = (layer.kernel.shape[0] for layer in (decoder.queries, decoder.hidden[0]))
     transitions = len(decoder.units)
-    check_widths(origin, {"decoder_transitions": transitions, "units": units, "embedding_units": embedding})
+    check_widths(
+        origin, {"decoder_transitions": transitions, "units": units, "embedding_units": embedding}, "OpenNMT-tf"
+    )
     products: dict[str, Product] = {}
     vectors = {"attention.combination": np.asarray(decoder.combination.kernel)[:, 0]}
     sides = {"encoder.forward": encoder.cells[0].units, "encoder.backward": encoder.cells[1].units}
@@ -156,7 +158,7 @@ def fully_connected(model: Any, origin: Path) -> Layers:
     units, layer_units = decoder.queries.kernel.shape[0], decoder.top[0].inner.kernel.shape[1]
     embedding = decoder.unit.inputs.kernel.shape[0]
     top = {"fully_connected_layers": len(decoder.top), "fully_connected_units": layer_units}
-    check_widths(origin, {"units": units, "embedding_units": embedding, **top})
+    check_widths(origin, {"units": units, "embedding_units": embedding, **top}, "OpenNMT-tf")
     products: dict[str, Product] = {}
     vectors = {"attention.combination": np.asarray(decoder.combination.kernel)[:, 0]}
     cells = [cell.units[0] for cell in encoder.cells]

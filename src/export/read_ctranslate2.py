@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from common.errors import UserError
 from common.files import read_json
-from decode.engines.ctranslate2 import CTranslate2
 from export.float_model import FloatModel, LayerWeights, Norm, Product, check_widths
 from formats import ctranslate2_model
 from formats.native_vocabulary import Vocabulary
@@ -116,7 +115,7 @@ def read(folder: Path) -> FloatModel:
             raise UserError(f"{folder}: the native engine has no {name.partition('/')[2]}")
     embeddings, output_bias = _embeddings(weights)
     units = embeddings["target"][1].shape[1]
-    check_widths(folder, {"units": units}, [CTranslate2.name])
+    check_widths(folder, {"units": units}, "CTranslate2")
     layers = Layers(weights)
     start_from_zero = bool(weights.attribute("decoder/start_from_zero_embedding", 0))
     start = config["eos_token" if start_from_zero else "decoder_start_token"] or config["bos_token"]

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from common.errors import UserError
 from export.float_model import UNSCALED, FloatModel, LayerWeights, Norm, Product
-from export.marian_parameters import ONLY, Parameters, framing, vocabulary
+from export.marian_parameters import ONLY, Options, Parameters, framing, vocabulary
 from formats.native_packing import padded
+from formats.shape import SELF_ATTENTION, Conditional, Transformer
 
 ONLY_RECURRENT = {**ONLY, "enc-type": "bidirectional", "enc-depth": 1, "dec-depth": 1}
 CELLS = ("gru", "gru-nematus")  # they differ only in layer normalisation
@@ -54,6 +55,38 @@ ONLY_TRANSFORMER = {
     "transformer-tied-layers": [],
 }
 ACTIVATIONS = {"relu": False, "swish": True}  # whether each is swish
+
+
+AVERAGING = {  # keys: has a feed-forward layer behind the average, has a gate
+    (True, True): "averaging",
+    (False, True): "averaging-gated",
+    (True, False): "averaging-ungated",
+    (False, False): "averaging-plain",
+}
+
+
+def shape(config: Options) -> Transformer | Conditional:
+    """The shape of a model with these options."""
+    if config["type"] != "transformer":
+        return Conditional(
+            encoder_transitions=config["enc-cell-depth"],
+            decoder_transitions=config["dec-cell-base-depth"],
+            units=config["dim-rnn"],
+            embedding_units=config["dim-emb"],
+            share_embeddings=config["tied-embeddings-all"],
+        )
+    history = config["transformer-decoder-autoreg"]
+    decoders = {"self-attention": SELF_ATTENTION, "rnn": "ssru"}
+    averaging = AVERAGING[config["transformer-aan-depth"] > 1, not config["transformer-aan-nogate"]]
+    return Transformer(
+        encoder_layers=config["enc-depth"],
+        decoder_layers=config["dec-depth"],
+        units=config["dim-emb"],
+        ffn_units=config["transformer-dim-ffn"],
+        heads=config["transformer-heads"],
+        share_embeddings=config["tied-embeddings-all"],
+        decoder=decoders.get(history, averaging),
+    )
 
 
 def read_recurrent(parameters: Parameters, source: list[str], target: list[str]) -> FloatModel:

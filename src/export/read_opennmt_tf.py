@@ -68,7 +68,7 @@ def _transformer(model: Any, origin: Path) -> Layers:
     if unlike := next(_unlike(encoder, decoder), None):
         raise UserError(f"{origin}: {unlike}; the native engine has no such Transformers of OpenNMT-tf's")
     units, heads = decoder.num_units, decoder.num_heads
-    check_widths(origin, {"units": units, "decoder": getattr(decoder, "history", None)})
+    check_widths(origin, {"units": units, "decoder": getattr(decoder, "history", None)}, "OpenNMT-tf")
     found = TransformerLayers(heads)
     for number, layer in enumerate(encoder.layers):
         found.self_attention(f"encoder.{number}.self", layer.self_attention)

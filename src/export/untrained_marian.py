@@ -17,6 +17,7 @@ from common.errors import UserError, command
 from common.files import write_text
 from export.untrained import shape_values
 from formats import marian, shape
+from formats.marian_binary import END
 from train.marian import Schedule, train
 
 NEVER = -1e9  # the bias of the end
@@ -39,7 +40,7 @@ def make(asked: shape.Transformer | shape.Conditional, vocabulary: Path, output:
         weights = dict(np.load(folder / "model.npz"))
     for name in OUTPUTS:
         if name in weights:
-            weights[name][0, pieces.index(marian.END)] = NEVER
+            weights[name][0, pieces.index(END)] = NEVER
     np.savez(part := output / ".model.npz", **weights)
     os.replace(part, output / "model.npz")
     return sum(weight.size for weight in weights.values() if weight.dtype == np.float32)

@@ -14,11 +14,10 @@ from pathlib import Path
 from common.errors import UserError
 from common.files import write_text
 from formats import opennmt_tf
+from formats.marian_binary import END, UNKNOWN
 
 MODEL, VOCABULARY, SHORTLIST = "model.bin", "vocab.yml", "shortlist.bin"  # of a model folder
 TYPES = {"float32": "float32", "int16": "intgemm16", "int8": "intgemm8"}  # of weights: names here and in Marian
-FIRST, BEST = 100, 100  # candidates of a shortlist: the first entries of the vocabulary, the best of each source piece
-END, UNKNOWN = "</s>", "<unk>"  # the first entries of every vocabulary; Marian has no start token
 
 # Linux kills the process when its parent ends (prctl PR_SET_PDEATHSIG).
 _RUN = """

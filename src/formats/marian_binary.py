@@ -27,6 +27,8 @@ FLOATS: dict[int, np.dtype[Any]] = {0x404: np.dtype(np.float32), 0x402: np.dtype
 TYPES = {**FLOATS, **INTEGERS, 0x101: np.dtype(np.int8)}  # the last: bytes of the options
 EMBEDDINGS = "Wemb"  # in the name of a matrix that is not transposed
 MAGIC = 0xF11A48D5013417F5  # of a shortlist
+FIRST, BEST = 100, 100  # candidates of a shortlist: the first entries of the vocabulary, the best of each source piece
+END, UNKNOWN = "</s>", "<unk>"  # the first entries of every vocabulary; Marian has no start token
 
 
 class Item(NamedTuple):

@@ -20,6 +20,7 @@ from common.errors import UserError
 from decode.engines.interface import Batch, Engine, Search
 from formats import marian
 from formats.decoding import longest_output
+from formats.marian_binary import BEST, FIRST
 from formats.model_folder import Description
 
 WORKER = Path(__file__).resolve().with_name("marian_worker.py")
@@ -51,7 +52,7 @@ class Marian(Engine):
         """source: of export.shortlist, as text; converted to Marian's binary format."""
         with tempfile.TemporaryDirectory() as scratch:
             vocabularies = [folder / marian.VOCABULARY] * 2
-            options = ["--shortlist", source, marian.FIRST, marian.BEST, 0, "--vocabs", *vocabularies]
+            options = ["--shortlist", source, FIRST, BEST, 0, "--vocabs", *vocabularies]
             marian.run("convert", *options, "--dump-shortlist", folder / cls.map_file, log=Path(scratch) / "log")
 
     def __init__(self, folder: Path, description: Description, search: Search):

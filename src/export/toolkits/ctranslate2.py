@@ -14,12 +14,12 @@ from pathlib import Path
 
 from common.errors import UserError
 from common.files import read_json
-from decode.engines.ctranslate2 import CTranslate2
 from export import read_ctranslate2
 from export.toolkits.found import Found, Options, tokenizer_files, transformer
 from formats import ctranslate2_model, marian_binary
 
 METADATA = "metadata.json"
+MAP = "vmap.txt"  # of a model folder
 UNKNOWN = "its vocabulary is a list of pieces"
 
 
@@ -53,7 +53,7 @@ def _folder(folder: Path, beside: Path, options: Options) -> Found:
         parameters=sum(size for name, size in weights.items() if not name.endswith(left_out)),
         tokenizer=tokenizer_files(beside, options, UNKNOWN),
     )
-    if (path := folder / CTranslate2.map_file).exists():
+    if (path := folder / MAP).exists():
         found.vocabulary_map = partial(shutil.copyfile, path)
         found.notes.append(f"vocabulary map of {path.name}")
     return found

@@ -137,7 +137,7 @@ def _check(folder: Path, config: dict[str, Any]) -> None:
     about = about_tokenizer(folder)
     if about.get("legacy_behaviour") or about.get("tokenizer_class", "").startswith("MBartTokenizer"):
         raise UserError(f"{folder}: its sources end with their language, which is not supported; take mBART-50, say")
-    check_widths(folder, {"units": config["d_model"]}, [])
+    check_widths(folder, {"units": config["d_model"]})
 
 
 def _vocabulary(path: Path) -> list[str]:

@@ -36,7 +36,7 @@ def read(source: Path, options: Options) -> Found:
     """The model. Raises UserError for files that are missing, do not fit, or that the native engine cannot compute."""
     config = {"eos_token_id": 1, "decoder_start_token_id": 0, **read_config(source, NEEDED)}
     weights, said = Weights(source), generation(source, config)
-    check_widths(source, {"units": config["d_model"]}, [])
+    check_widths(source, {"units": config["d_model"]})
     # Tables of embeddings have more rows than there are pieces.
     rows = max(len(tensor) for name, tensor in weights.tensors.items() if name in ("shared.weight", "lm_head.weight"))
     found = huggingface_pieces.read(source, options, rows)

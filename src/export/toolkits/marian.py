@@ -13,8 +13,9 @@ import yaml
 
 from common.errors import UserError
 from export import read_marian
-from export.marian import shape, vocabulary_map
 from export.marian_parameters import Parameters, read_pieces
+from export.marian_shortlist import vocabulary_map
+from export.read_marian import shape
 from export.toolkits.found import Found, Options, Sides, tokenizer_files
 from formats import marian_binary, tokenizers
 
