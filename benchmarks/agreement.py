@@ -26,18 +26,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from nmt_frontier_engine import isa
 from plot import agreement_table
 
-from common.command_line import positive
-from common.errors import command
-from common.files import write_json, write_text
 from corpora import grammar
 from export import read_opennmt_tf
-from formats import experiments, marian, native_weights
+from formats import experiments, marian
 from formats import opennmt_tf as opennmt_vocabulary
-from formats.native_vocabulary import Vocabulary
 from measure import protocol
+from nmt_frontier.bindings import isa
+from nmt_frontier.command_line import positive
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json, write_text
+from nmt_frontier.model import native_weights
+from nmt_frontier.model.native_vocabulary import Vocabulary
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import decoders

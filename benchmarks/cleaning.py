@@ -12,10 +12,10 @@ from typing import Any
 from processes import CORES, run_all
 from real_text import BAD, BLOCK, LANGUAGES, load, options, real_pairs, scratch, test_sets
 
-from common.errors import command
-from common.files import read_json, write_json
-from common.machine import describe, load_average
 from formats import records
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.machine import describe, load_average
 
 PARTS = 8
 RULES = {

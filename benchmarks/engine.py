@@ -23,22 +23,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from common.command_line import pick
-from common.errors import UserError, command
-from common.files import write_json
 from decode import engines
-from decode.batching import batches, by_sentence
-from decode.engines import Batch, Search
-from decode.engines.native import Native
-from export import read_ctranslate2
-from formats import ctranslate2_products, decoding, native_packing, native_weights
+from formats import ctranslate2_products
 from formats.measurement import Spread
-from formats.native_vocabulary import Vocabulary
-from formats.safetensors import metadata
 from measure import in_process
 from measure.in_process import Conditions
 from measure.machine import Level, levels, peak, rate
 from measure.timing_loop import Usage
+from nmt_frontier import limits
+from nmt_frontier.command_line import pick
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.importers import read_ctranslate2
+from nmt_frontier.model import native_packing, native_weights
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.model.safetensors import metadata
+from nmt_frontier.search import loading
+from nmt_frontier.search.batching import batches, by_sentence
+from nmt_frontier.search.engine import Batch, Engine, Search
+from nmt_frontier.search.native import Native
 
 # Batches, and sentences of the test set: about a second of decoding
 SIZES = {"1": 100, "8": 300, "32": 640, "512t": 1000}
@@ -129,7 +132,7 @@ def peers(model: Path, kind: str, asked: Iterable[str]) -> dict[str, Path]:
     """Folders of this type by engine, for the engines in ``asked`` that have one."""
     folders = {name: model / engines.ENGINES[name].folder(kind) for name in asked if name not in GRAPHS}
     there = {name: folder for name, folder in folders.items() if folder.exists()}
-    return {name: folder for name, folder in there.items() if engines.describe(folder).quantization == kind}
+    return {name: folder for name, folder in there.items() if loading.describe(folder).quantization == kind}
 
 
 def of_graphs(name: str, model: Path, kind: str, candidates: Callable[[Batch], Iterable[str]] | None) -> Any:
@@ -141,7 +144,7 @@ def of_graphs(name: str, model: Path, kind: str, candidates: Callable[[Batch], I
     except ImportError as error:
         raise UserError(f"--peers {name}: {error}; pip install onnx==1.17.* onnxruntime openvino") from None
     weights = read_ctranslate2.read(model / "float32")
-    numbers, longest = weights.vocabulary.target_numbers, decoding.longest_output(engines.describe(model / "float32"))
+    numbers, longest = weights.vocabulary.target_numbers, limits.longest_output(loading.describe(model / "float32"))
 
     def places(batch: Batch) -> Any:
         return np.array(sorted(numbers[piece] for piece in candidates(batch) if piece in numbers))
@@ -159,7 +162,7 @@ def kept(outputs: dict[str, Any], name: str, function: Callable[..., Any], *argu
     return call
 
 
-def decoded(engine: engines.Engine, cuts: list[Batch]) -> list[Batch]:
+def decoded(engine: Engine, cuts: list[Batch]) -> list[Batch]:
     return [engine.translate(batch) for batch in cuts]
 
 
@@ -174,10 +177,10 @@ def compared(
 ) -> list[dict[str, Any]]:
     """The records of one model in one type: one for each peer and batch size."""
     folders = {"native": model / Native.folder(kind), **peers(model, kind, asked)}
-    has_map = {name: engines.describe(folder).vocabulary_map for name, folder in folders.items()}
+    has_map = {name: loading.describe(folder).vocabulary_map for name, folder in folders.items()}
     mapped = has_map["native"] and has_map[PEER]
     loaded = {
-        name: engines.load(folder, Search(beam_size=beam, vocabulary_map=mapped and has_map[name]))
+        name: loading.load(folder, Search(beam_size=beam, vocabulary_map=mapped and has_map[name]))
         for name, folder in folders.items()
     }
     vocabulary = Vocabulary.read(folders["native"])
@@ -219,9 +222,9 @@ def types_compared(
 ) -> list[dict[str, Any]]:
     """The records of the native engine in one type over the same engine in another, for each batch size."""
     folders = {"native": model / Native.folder(kind), over: model / Native.folder(over)}
-    mapped = all(engines.describe(folder).vocabulary_map for folder in folders.values())
+    mapped = all(loading.describe(folder).vocabulary_map for folder in folders.values())
     search = Search(beam_size=beam, vocabulary_map=mapped)
-    loaded = {name: engines.load(folder, search) for name, folder in folders.items()}
+    loaded = {name: loading.load(folder, search) for name, folder in folders.items()}
     found = []
     for size in sizes:
         outputs: dict[str, list[Batch]] = {}

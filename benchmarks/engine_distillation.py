@@ -8,13 +8,14 @@ and tokenization are left out. CTranslate2 obeys its environment variables: try 
 from pathlib import Path
 from typing import Any
 
-from common.errors import command
-from decode.engines import Batch
-from decode.engines.native import Native
-from distill.teacher import Teacher, load
 from engine import PEER, kept, measure, options, record
+
+from distill.teacher import Teacher, load
 from measure import in_process
 from measure.in_process import Conditions
+from nmt_frontier.errors import command
+from nmt_frontier.search.engine import Batch
+from nmt_frontier.search.native import Native
 
 SEARCHES = ((4, 1), (8, 8))  # beam size, n-best
 

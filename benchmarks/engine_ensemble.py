@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from common.command_line import positive, there
-from common.errors import command
-from common.files import write_json, write_text
-from decode.translator import Translator
 from formats import records
 from measure.bootstrap import TestSet, p_value
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json, write_text
+from nmt_frontier.translator import Translator
 
 SAMPLES = 1000  # of the bootstrap
 

@@ -12,25 +12,35 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import nmt_frontier_engine
 import sacrebleu
 from tabulate import tabulate
 
-from common.errors import command
-from common.files import write_json
-from common.progress import progress
-from decode.engines.native import ISA, Native
 from formats import experiments, records
+from nmt_frontier import bindings
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
+from nmt_frontier.progress import progress
+from nmt_frontier.search.native import ISA, Native
 
 TYPES = ("float32", "int16", "int8")  # the first is the reference
 
 
 def translate(model: Path, beam: int, lines: list[str], isa: str | None) -> list[str]:
-    """The translations by decode.translate, without a map."""
+    """The translations by nmt-frontier translate, without a map."""
     with tempfile.TemporaryDirectory() as scratch:
         source, output = Path(scratch, "source"), Path(scratch, "output")
         source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        run = [sys.executable, "-m", "decode.translate", "--model", model, "--beam-size", beam, "--no-vocabulary-map"]
+        run = [
+            sys.executable,
+            "-m",
+            "nmt_frontier",
+            "translate",
+            "--model",
+            model,
+            "--beam-size",
+            beam,
+            "--no-vocabulary-map",
+        ]
         run += ["--input", source, "--output", output, "--workers", 1]
         environment = {**os.environ, **({ISA: isa} if isa else {})}
         subprocess.run([*map(str, run)], check=True, env=environment, stderr=subprocess.DEVNULL)
@@ -41,7 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="folders of systems, results/X/models/Y")
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[1, 4])
-    sets = nmt_frontier_engine.available_sets()
+    sets = bindings.available_sets()
     parser.add_argument("--sets", nargs="+", default=sets, choices=sets, help="instruction sets; by default all")
     parser.add_argument("--test-set", type=Path, required=True, help="records")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")

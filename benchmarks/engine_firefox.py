@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 import sentencepiece
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import write_json, write_text
-from decode.translator import Translator
 from export import marian as export_marian
 from export import untrained_marian
 from export.model_folder import Origin
 from formats import opennmt_tf, records
 from formats.shape import registry, shape
 from measure import in_process
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json, write_text
+from nmt_frontier.translator import Translator
 
 PIECES, BEST = 4000, 20  # of the vocabulary; translations of each piece in the shortlist
 FLOAT, MARIANS, FIREFOXS = 0x404, 0x10001, 0x4101  # types of a matrix in Marian's binary files
@@ -63,7 +63,7 @@ def item(name: str, shape: tuple[int, ...], kind: int, data: bytes) -> list[tupl
 
 
 def firefox(model: Path, output: Path) -> None:
-    """Write Marian's int8 file (formats.marian_binary) as Firefox publishes it."""
+    """Write Marian's int8 file (nmt_frontier.importers.marian_binary) as Firefox publishes it."""
     data = model.read_bytes()
     _, count = struct.unpack_from("<2Q", data)
     headers = list(struct.iter_unpack("<4Q", data[16 : 16 + 32 * count]))

@@ -19,13 +19,13 @@ from typing import Any
 import sacrebleu
 from tabulate import tabulate
 
-from common.command_line import positive, there
-from common.errors import command
-from common.files import write_json
-from decode.translator import Translator
 from findings.loops import looping
 from formats import experiments, records
 from formats.measurement import Spread
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
+from nmt_frontier.translator import Translator
 
 SCRIPTS = ((0x391, 0x3C9), (0x410, 0x44F), (0x5D0, 0x5EA), (0x627, 0x64A), (0x905, 0x939), (0x3041, 0x3096),
            (0x4E00, 0x9FA5), (0xAC00, 0xD7A3), (0x1F600, 0x1F64F))  # fmt: skip

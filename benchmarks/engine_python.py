@@ -1,7 +1,7 @@
 """Python's part of single sentences: CPU microseconds from text to text, and of the native engine's calls alone.
 
-Each line is a batch, as in latency. ``text`` is decode.translate's way from line to line; ``calls`` are those of
-nmt_frontier_engine.Worker.translate in it, with numbers in and numbers out. Both translate the same lines in turn, in
+Each line is a batch, as in latency. ``text`` is nmt-frontier translate's way from line to line; ``calls`` are those of
+nmt_frontier.bindings.Worker.translate in it, with numbers in and numbers out. Both translate the same lines in turn, in
 this process, on one core, by one worker; the difference, run by run, is tokenizer, pipeline and detokenizer. To compare
 two versions, run the same command with each in turn.
 """
@@ -10,19 +10,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from nmt_frontier_engine import Model, Options, Worker
-
-from common.command_line import there
-from common.errors import command
-from common.files import write_json
-from decode.engines.native import Native
-from decode.translator import Tokenizer, Translator
-from formats import decoding
 from formats.measurement import Spread
-from formats.native_vocabulary import Vocabulary
 from formats.records import sources
 from measure import in_process
 from measure.in_process import Conditions
+from nmt_frontier import limits
+from nmt_frontier.bindings import Model, Options, Worker
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.search.native import Native
+from nmt_frontier.translator import Tokenizer, Translator
 
 MICROSECONDS = 1e6
 
@@ -33,7 +32,7 @@ def compared(folder: Path, conditions: Conditions) -> dict[str, Any]:
     translator = Translator(folder, workers=1, batch_sentences=1, checksums=False)
     vocabulary, encode = Vocabulary.read(folder), Tokenizer(folder).encode
     numbers = [vocabulary.numbers(encode(line)) for line in lines]
-    mapped, longest = translator.search.vocabulary_map, decoding.longest_output(translator.description)
+    mapped, longest = translator.search.vocabulary_map, limits.longest_output(translator.description)
     files = folder / Native.weights, folder / Native.map_file if mapped else None
     worker = Worker(Model(*files, texts=vocabulary.texts()))
     options = Options(longest=longest, vocabulary_map=mapped)

@@ -20,23 +20,25 @@ from typing import Any
 
 import numpy as np
 
-from common.command_line import pick, positive
-from common.errors import UserError, command
-from common.files import write_json, write_text
-from decode.engines import Batch, Search
 from decode.engines.marian import Worker, options
-from decode.engines.native import Native
 from experiments.altered_models import ForcedLength, converted
-from export import read_marian, read_opennmt_tf, untrained
-from export.float_model import FloatModel
+from export import read_opennmt_tf, untrained
 from export.marian import marian_files
-from export.marian_parameters import Parameters, read_pieces
-from formats import experiments, marian, model_folder, opennmt_tf
-from formats.marian_binary import END
+from formats import experiments, marian, opennmt_tf
 from formats.measurement import Spread
 from formats.shape import Recurrent, Shape, registry, shape
 from measure import in_process, protocol
 from measure.timing_loop import Repeats, Usage
+from nmt_frontier.command_line import pick, positive
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json, write_text
+from nmt_frontier.importers import read_marian
+from nmt_frontier.importers.float_model import FloatModel
+from nmt_frontier.importers.marian_binary import END
+from nmt_frontier.importers.marian_parameters import Parameters, read_pieces
+from nmt_frontier.model import model_folder
+from nmt_frontier.search.engine import Batch, Search
+from nmt_frontier.search.native import Native
 from train.marian import structure
 
 # The goals of the native engine without AMX: times faster than each peer, by sentences in a batch.
@@ -197,7 +199,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
 
-    from nmt_frontier_engine import isa
+    from nmt_frontier.bindings import isa
 
     os.sched_setaffinity(0, [args.core])
     sizes = {size: args.sentences or count for size, count in SIZES.items()}

@@ -8,15 +8,15 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from common.command_line import positive, there
-from common.errors import command
-from common.files import write_json, write_text
 from distill.n_best_lists import NBestList, ranked
 from distill.rescore import rescored
 from distill.teacher import Teacher
 from distill.tokenization import SentencePiece
 from formats import records
 from measure.bootstrap import TestSet
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json, write_text
 
 SAMPLES = 1000  # of the bootstrap
 

@@ -17,16 +17,17 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from common.errors import command
-from common.files import read_json, write_json, write_text
-from common.progress import progress
-from decode.engines.native import Native
-from decode.translator import Translator
-from export import read_ctranslate2
-from export.float_model import FloatModel
-from formats import experiments, model_folder, native_quantization, records
-from formats.safetensors import Array
+from formats import experiments, records
 from measure.bootstrap import TestSet
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, write_json, write_text
+from nmt_frontier.importers import read_ctranslate2
+from nmt_frontier.importers.float_model import FloatModel
+from nmt_frontier.model import model_folder, native_quantization
+from nmt_frontier.model.safetensors import Array
+from nmt_frontier.progress import progress
+from nmt_frontier.search.native import Native
+from nmt_frontier.translator import Translator
 
 EMBEDDINGS = "embeddings"
 PARTS: dict[str, tuple[str, ...]] = {
@@ -101,7 +102,9 @@ def translating(
         (made / "sentencepiece.model").symlink_to((folder / "sentencepiece.model").resolve())
         if mapped:
             Native.write_map(folder / "vmap.txt", made)
-        translator = Translator(made, beam, mapped, workers=1, checksums=False, end_loops=False, copying=False)
+        translator = Translator(
+            made, beam, vocabulary_map=mapped, workers=1, checksums=False, end_loops=False, copying=False
+        )
         yield lambda lines: [*translator.translate(lines)]
         translator.close()
 

@@ -26,9 +26,9 @@ import torch
 from sentencepiece import SentencePieceProcessor as Tokenizer
 from transformers import LogitsProcessorList, MarianMTModel
 
-from common.files import write_json
 from formats import experiments
 from formats.shape import registry
+from nmt_frontier.files import write_json
 
 BATCH = {"wngt2020": 6000, "marian2018": 8192}  # tokens of a batch
 LONGEST_OUTPUT = 400

@@ -10,11 +10,11 @@ import random
 import re
 from pathlib import Path
 
-from common.command_line import there
-from common.errors import command
-from common.files import write_text
-from decode.translator import Translator
 from formats import records
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_text
+from nmt_frontier.translator import Translator
 
 WORDS = {
     "dog": "hund", "man": "mann", "woman": "frau", "girl": "mädchen", "boy": "junge", "child": "kind",

@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 from langid import langid
 
-from common import machine
-from common.errors import UserError, command
-from common.files import write_json
 from corpora.language import Identifier
 from corpora.sources.stored import MIRROR
 from formats import experiments
 from formats.measurement import Spread
 from measure import in_process
 from measure.timing_loop import Repeats
+from nmt_frontier import machine
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
 
 OMITTED = ("s",)  # translations of the Bible
 COPIES = 100  # of the lines in a run of the fast side, which would otherwise take milliseconds

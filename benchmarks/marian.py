@@ -17,18 +17,18 @@ from typing import Any
 import sacrebleu
 from tabulate import tabulate
 
-from common import machine
-from common.command_line import pick
-from common.errors import UserError, command
-from common.files import write_json
-from decode import engines
-from decode.pipeline import MANY_CORES, ONE_CORE
 from findings.captions import compute_type, mark, marks, search
 from findings.comparison import BASELINE, BEAM, find, of_test_set, times_faster
 from formats import experiments, marian, records
 from formats.measurement import Measurement, Scores, Spread
 from measure import protocol
 from measure.configuration import Conditions, Configuration
+from nmt_frontier import machine
+from nmt_frontier.command_line import pick
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.search import loading
+from nmt_frontier.search.pipeline import MANY_CORES, ONE_CORE
 
 RATE = "source_words_per_second"
 MARIAN, GREEDY, BEAMS = "Marian", "OpenNMT-tf, greedy", f"OpenNMT-tf, beam {BEAM}"  # the references of ratios
@@ -52,7 +52,7 @@ def check(models: Path, baseline: Path) -> None:
     """Raises UserError if there is nothing to compare or the shapes differ."""
     if not (kind := next((kind for kind in marian.TYPES if (models / kind).exists()), None)):
         raise UserError(f"{models}: no model folders in it; make them with export.marian")
-    made, toolkit = engines.describe(models / kind), engines.describe(baseline)
+    made, toolkit = loading.describe(models / kind), loading.describe(baseline)
     if toolkit.engine != BASELINE:
         raise UserError(f"{baseline}: is for {toolkit.engine}; --baseline is a model folder of {BASELINE}")
     if made.shape != toolkit.shape:

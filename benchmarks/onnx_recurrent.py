@@ -15,7 +15,7 @@ from onnx import TensorProto
 from onnx_transformer import ENCODER, FLOAT, INT, STEP, Nodes, session
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 
 
 class Graph(Nodes):

@@ -17,10 +17,10 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from common.errors import UserError
-from decode.engines import Batch
-from export.float_model import FloatModel
-from formats.native_packing import padded
+from nmt_frontier.errors import UserError
+from nmt_frontier.importers.float_model import FloatModel
+from nmt_frontier.model.native_packing import padded
+from nmt_frontier.search.engine import Batch
 
 OPSET, IR = 17, 8
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from plot import SUBJECTS
 
-from common.errors import command
-from common.files import read_json, write_text
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, write_text
 from report import figure
 
 KEPT = Path("results/reference")

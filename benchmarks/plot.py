@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from common.errors import UserError, command
-from common.files import read_json, write_text
 from decode.engines import ENGINES
 from findings.captions import marks
 from formats import measurement
 from formats.measurement import Measurement, Spread
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_text
 from papers.fastseq2021 import whole_models_report
 from report import figure, markup
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 
 CORES = (0, 1)
 

@@ -14,15 +14,15 @@ from typing import Any
 
 from sacrebleu.metrics.bleu import BLEU
 
-from common.command_line import there
-from common.errors import command
-from common.files import sha256, write_json
-from decode.translator import Translator
 from findings.metrics import bleu
 from findings.survival import survive
 from formats import records
-from formats.protection import KINDS
 from measure import perturb
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import sha256, write_json
+from nmt_frontier.text.items import KINDS
+from nmt_frontier.translator import Translator
 
 Item = tuple[str, str]  # the source, and what must survive, with spaces between
 
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--models", type=there, nargs="+", required=True, help="folders; with symbols or without")
     parser.add_argument("--test-set", type=there, required=True, help="records, English-German")
     parser.add_argument(
-        "--protect-missing", choices=["append", "keep"], help="as of decode.translate (default: neither)"
+        "--protect-missing", choices=["append", "keep"], help="as of nmt-frontier translate (default: neither)"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True)

@@ -11,14 +11,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from common.command_line import positive, there
-from common.errors import command
-from common.files import write_json
-from decode.translator import Translator
 from formats import experiments, records
 from formats.measurement import Spread
-from formats.protection import KINDS
 from measure.perturb import PERTURBATIONS
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
+from nmt_frontier.text.items import KINDS
+from nmt_frontier.translator import Translator
 
 SHARE = 0.1  # of the lines, that get an item
 WAYS: dict[str, dict[str, Any]] = {

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
-from common.command_line import positive
-from common.errors import command
-from common.files import write_json
-from common.machine import describe, load_average
+from nmt_frontier.command_line import positive
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
+from nmt_frontier.machine import describe, load_average
 
 BROKEN = 100  # one unit in so many, where some are broken
 READ = """

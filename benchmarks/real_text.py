@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from common.errors import UserError
 from formats import records
+from nmt_frontier.errors import UserError
 
 CORPORA = ("anki-deu-eng", "msdocs-ht", "ddtp-de", "lo-help", "phpdoc", "europarl-slice")
 HELD_OUT = ("newstest2013", "newstest2014", "newstest2015", "newstest2016", "newstest2017", "newstest2018")

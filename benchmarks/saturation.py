@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from sacrebleu.metrics import BLEU
 
-from common.errors import UserError, command
-from common.files import write_json
-from common.machine import describe
-from formats import ctranslate2_model, records
 from formats import ctranslate2_products as products
+from formats import records
 from measure.int8_other_cpus import translation
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.importers import ctranslate2_model
+from nmt_frontier.machine import describe
 
 # ctranslate2::primitives<Device::CPU>::gemm<int8_t, int32_t>, as the wheels for Linux export it
 GEMM = "_ZN11ctranslate210primitivesILNS_6DeviceE0EE4gemmIaiEEvbbbblllfPKT_lS6_lfPT0_lPKS7_"

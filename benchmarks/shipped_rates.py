@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError, command
-from common.files import read_json, write_json
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_json
 from study.rates import SHIPPED
 
 BENCHMARKS = Path("results/reference/benchmarks")

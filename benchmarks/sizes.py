@@ -11,12 +11,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from common.errors import command
-from common.files import write_json
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
 from export import untrained
 from formats.shape import registry
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
+from nmt_frontier.search.native import Native
 
 WEIGHTS = {CTranslate2.name: "model.bin", Native.name: "weights.safetensors"}
 

@@ -14,12 +14,12 @@ from typing import Any
 from processes import Process
 from real_text import LANGUAGES, load, options, real_pairs, scratch
 
-from common.errors import command
-from common.files import write_json
-from common.machine import describe, load_average
 from distill import n_best_lists
 from distill.n_best_lists import Hypothesis, NBestList
 from formats import records
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
+from nmt_frontier.machine import describe, load_average
 from study import rates
 
 SHARDS = 8

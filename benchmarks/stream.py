@@ -1,4 +1,4 @@
-"""A million lines through decode.translate: how fast, in how much memory, and killed in the middle.
+"""A million lines through nmt-frontier translate: how fast, in how much memory, and killed in the middle.
 
 The load repeats the source side of a test set, shuffled anew each time. It is translated in one run, while the resident
 memory of all processes is sampled every second. A second run is killed with SIGKILL half-way and continued with
@@ -17,11 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from common import machine
-from common.errors import UserError, command
-from common.files import sha256, write_json
 from formats import experiments
 from formats.records import sources
+from nmt_frontier import machine
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import sha256, write_json
 
 SECOND = 1.0
 
@@ -51,7 +51,7 @@ def resident(process: int) -> int:
 
 def translate(model: Path, source: Path, target: Path, *options: str, enough: Callable[[], bool] = bool) -> list[int]:
     """Translate, and kill the process as soon as it is ``enough``. Returns the memory in bytes, second by second."""
-    call = ["-m", "decode.translate", "--model", model, "--input", source, "--output", target, *options]
+    call = ["-m", "nmt_frontier", "translate", "--model", model, "--input", source, "--output", target, *options]
     process = subprocess.Popen([sys.executable, *map(str, call)])
     memory = []
     while process.poll() is None:

@@ -20,22 +20,23 @@ from typing import Any
 import numpy as np
 import sentencepiece
 from engine_recurrent import entries, native, text
-from nmt_frontier_engine import available_sets, kernels
 from sacremoses import MosesTokenizer
 
-from common import machine
-from common.command_line import named_path, positive
-from common.errors import command
-from common.files import read_json, write_json, write_text
-from decode.engines.native import ISA, Native
 from experiments.altered_models import ForcedLength
 from export import read_opennmt_tf, untrained
-from formats import experiments, native_weights
+from formats import experiments
 from formats.measurement import Spread
 from formats.records import sources
 from formats.shape import registry
 from measure import protocol
 from measure.timing_loop import watch
+from nmt_frontier import kernels, machine
+from nmt_frontier.bindings import available_sets
+from nmt_frontier.command_line import named_path, positive
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, write_json, write_text
+from nmt_frontier.model import native_weights
+from nmt_frontier.search.native import ISA, Native
 
 ROWS, INPUTS, OUTPUTS = 20, 1024, 512  # of the paper's product
 REPEAT = 5_000

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from common.command_line import json_value
-from common.errors import UserError, command
-from common.files import atomic_path, write_text
-from formats import ctranslate2_model
 from formats.shape import shape
+from nmt_frontier.command_line import json_value
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path, write_text
+from nmt_frontier.importers import ctranslate2_model
 
 Weights = dict[str, np.ndarray]
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from formats import ctranslate2_model
-from formats.ctranslate2_model import Variable
+from nmt_frontier.importers import ctranslate2_model
+from nmt_frontier.importers.ctranslate2_model import Variable
 
 BLANK = 0  # in OpenNMT-tf's vocabularies
 MAXIMUM = 150  # pieces of a side, as in the studies

@@ -21,15 +21,15 @@ from typing import Any
 
 import msgspec
 
-from common import machine
-from common.command_line import pick, positive
-from common.errors import UserError, command
-from common.files import write_json
 from formats import experiments
 from formats.measurement import Spread
 from formats.shape import shape
 from measure import in_process, timing_loop
 from measure.timing_loop import Repeats, Usage, watch
+from nmt_frontier import machine
+from nmt_frontier.command_line import pick, positive
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
 from study import config
 from study.configuration import typed
 from study.plan.systems import Systems

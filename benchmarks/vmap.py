@@ -21,10 +21,6 @@ import sentencepiece
 from processes import CORES, run_all
 from real_text import options, real_pairs, scratch
 
-from common import machine
-from common.errors import command
-from common.files import write_json
-from common.machine import describe, load_average
 from corpora.alignment import FastAlign, aligned
 from export.phrase_table import PhraseTable
 from export.phrases import MAX_NGRAM
@@ -32,6 +28,10 @@ from formats import records
 from formats.measurement import Spread
 from measure import in_process, timing_loop
 from measure.timing_loop import Repeats
+from nmt_frontier import machine
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
+from nmt_frontier.machine import describe, load_average
 
 PIECES = 32_000
 SHARDS = 8

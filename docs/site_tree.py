@@ -25,7 +25,7 @@ PUBLIC = (
 )
 MADE, KEPT = Path("build/pages"), Path("results/reference")
 NAMED = re.compile(r"(?<![\[`])`([\w./-]+)`(?![\]`])")
-HIDDEN = {"__pycache__", "nmt_frontier.egg-info"}
+HIDDEN = {"__pycache__", "nmt_frontier_pipeline.egg-info"}
 
 
 def public_files() -> list[Path]:

@@ -1,4 +1,4 @@
-"""Build the native engine and install it into this Python's environment.
+"""Build the runtime (nmt_frontier) with its engine, and install both into this Python's environment.
 
 The compiler is the system's (CXX, or c++, g++ or clang++). If it is missing or too old, the ziglang wheel of
 requirements-zig.lock is installed, a compiler without dependencies. If neither works, a message reports that the engine
@@ -50,12 +50,21 @@ def build(scratch: Path, zig_only: bool) -> None:
     return install(zig(scratch), scratch / "build")
 
 
-def install(compiler: str, folder: Path = BUILD) -> None:
-    """Build in a new folder, as CMake would go on with the compiler of an old one."""
-    shutil.rmtree(folder, ignore_errors=True)
+def install(compiler: str | None, folder: Path = BUILD) -> None:
+    """Install the package, with the engine if there is a compiler.
+
+    The folder of an earlier build is used again if that had the same compiler, with which CMake would go on.
+    """
+    cache = folder / "CMakeCache.txt"
+    if not (compiler and cache.exists() and f"CMAKE_CXX_COMPILER:FILEPATH={compiler}\n" in cache.read_text()):
+        shutil.rmtree(folder, ignore_errors=True)
     programs = str(Path(sys.executable).parent)  # cmake and ninja of the environment
-    environment = {**os.environ, "CXX": compiler, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     options = ["--no-build-isolation", "--force-reinstall", f"--config-settings=build-dir={folder}"]
+    if compiler:
+        environment["CXX"] = compiler
+    else:
+        options.append("--config-settings=cmake.define.NMT_LIBRARY=OFF")
     subprocess.run([*PIP, *options, str(ENGINE)], check=True, env=environment)
 
 
@@ -70,8 +79,11 @@ def main() -> int:
         try:
             build(Path(scratch), args.zig)
         except (subprocess.CalledProcessError, OSError) as error:
+            if args.required:
+                print(f"The native engine could not be built ({error})", file=sys.stderr)
+                return 1
             print(f"The native engine could not be built ({error}); CTranslate2 decodes instead.", file=sys.stderr)
-            return int(args.required)
+            install(None, Path(scratch) / "without")
     return 0
 
 

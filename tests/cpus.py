@@ -9,8 +9,8 @@ from pathlib import Path
 
 import ctranslate2
 
-from common import cpu
 from formats import ctranslate2_products
+from nmt_frontier import cpu
 
 AVX2 = "sse4_1 avx fma avx2"
 AVX512_VNNI = f"{AVX2} avx512f avx512cd avx512dq avx512bw avx512vl avx512_vnni"

@@ -10,8 +10,8 @@ import opennmt
 import tensorflow as tf
 
 from export.read_opennmt_tf import vocabulary
-from formats.native_vocabulary import Vocabulary
 from formats.shape import shape
+from nmt_frontier.model.native_vocabulary import Vocabulary
 
 PIECES = 90
 NEVER, END = -50.0, 7.0  # added to the scores of control tokens, so that sentences end and hold words only

@@ -2,7 +2,7 @@
 
 import json
 
-from formats.model_folder import Description
+from nmt_frontier.model.model_folder import Description
 
 
 def of_type(quantization: str, engine: str = "native", **fields) -> Description:

@@ -2,7 +2,7 @@
 
 from recurrent import random_model
 
-from export.float_model import FloatModel
+from nmt_frontier.importers.float_model import FloatModel
 
 UNITS, EMBEDDING, LAYER = 32, 16, 48
 

@@ -7,8 +7,8 @@ import numpy as np
 import sentencepiece
 from marian_weights import vocabulary
 
-from common.files import read_json, write_json
-from formats import safetensors
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.model import safetensors
 
 UNITS, INNER, HEADS, PLACES = 32, 48, 4, 64
 PAD, END = 90, 0  # of MarianMT

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from export.marian_parameters import Parameters
-from export.read_marian import read
-from formats import marian, native_weights
-from formats.marian_binary import END, UNKNOWN
+from formats import marian
 from formats.shape import shape
+from nmt_frontier.importers.marian_binary import END, UNKNOWN
+from nmt_frontier.importers.marian_parameters import Parameters
+from nmt_frontier.importers.read_marian import read
+from nmt_frontier.model import native_weights
 from train.marian import Schedule, train
 
 PIECES = [f"p{number}" for number in range(90)]

@@ -9,9 +9,9 @@ import sentencepiece
 import yaml
 from models import sentences
 
-from export.marian_parameters import CONFIG
-from export.read_marian import ONLY_TRANSFORMER
-from formats.marian_binary import MAGIC
+from nmt_frontier.importers.marian_binary import MAGIC
+from nmt_frontier.importers.marian_parameters import CONFIG
+from nmt_frontier.importers.read_marian import ONLY_TRANSFORMER
 
 UNITS, INNER = 32, 48
 END = 3.0  # added to the score of the end, so that sentences end

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from formats import switches
 from formats.measurement import Measurement
+from nmt_frontier.search import switches
 
 DEFAULTS = {
     "study": "s",

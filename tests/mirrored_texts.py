@@ -12,8 +12,8 @@ from functools import partial
 import pytest
 import zstandard
 
-from common.errors import UserError
 from corpora import fetch
+from nmt_frontier.errors import UserError
 from study import config
 
 ENGLISH = "".join(f"A dog runs over field {number}.\n" for number in range(3000))

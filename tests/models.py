@@ -15,7 +15,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from common.files import write_json, write_text
+from nmt_frontier.files import write_json, write_text
 
 SHAPE = dict(num_layers=(1, 1), num_units=16, num_heads=2, ffn_inner_dim=32)
 DESCRIPTION = f"""import opennmt

@@ -18,14 +18,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from common.files import read_json
-from formats import native_map, native_weights
-from formats.model_folder import describe
-from formats.native_vocabulary import Vocabulary
+from nmt_frontier.files import read_json
+from nmt_frontier.model import native_map, native_weights
+from nmt_frontier.model.model_folder import describe
+from nmt_frontier.model.native_vocabulary import Vocabulary
 
 REASON = "the native engine is not installed here; CTranslate2 decodes instead"
-engine = pytest.importorskip("nmt_frontier_engine", reason=REASON)
-kernels = pytest.importorskip("nmt_frontier_engine.kernels", reason=REASON)
+engine = pytest.importorskip("nmt_frontier.bindings", reason=REASON)
+kernels = pytest.importorskip("nmt_frontier.kernels", reason=REASON)
 
 KINDS = native_weights.TYPES
 WORDS = range(3, 120)  # the pieces of tests.models that are no control tokens
@@ -36,7 +36,8 @@ def folders() -> Path:
     """A folder of model folders: ``ctranslate2`` in float32 and one for each of KINDS, all with the same map."""
     from models import folders as models  # inside: a process that only decodes needs no exporter
 
-    from export import model_folder, read_ctranslate2
+    from nmt_frontier.importers import read_ctranslate2
+    from nmt_frontier.making import make
 
     root = Path(tempfile.mkdtemp(prefix="native-models-"))
     atexit.register(shutil.rmtree, root, ignore_errors=True)
@@ -48,7 +49,7 @@ def folders() -> Path:
         model.write(kind, root / "weights" / kind)
         description = replace(describe(source), engine="native", quantization=kind)
         tokenizer = source / "sentencepiece.model"
-        model_folder.make(description, root / "weights" / kind, tokenizer, exact / "vmap.txt", root / kind)
+        make(description, root / "weights" / kind, tokenizer, exact / "vmap.txt", root / kind)
     return root
 
 
@@ -59,8 +60,9 @@ def with_symbols(words: int) -> Path:
     from models import opennmt_model
     from models import sentences as texts
 
-    from export import model_folder, read_opennmt_tf
-    from formats.protection import SYMBOLS
+    from export import read_opennmt_tf
+    from nmt_frontier.making import make
+    from nmt_frontier.text.items import SYMBOLS
     from train.vocabulary import entries, train
 
     root = Path(tempfile.mkdtemp(prefix="native-symbols-"))
@@ -74,7 +76,7 @@ def with_symbols(words: int) -> Path:
     (root / "map").write_text("".join(lines), encoding="utf-8")
     read_opennmt_tf.read(root / "opennmt-tf").write("float32", root / "weights")
     description = replace(describe(models()["float32"]), engine="native", quantization="float32", system="s")
-    model_folder.make(description, root / "weights", root / "tokenizer", root / "map", root / "native-float32")
+    make(description, root / "weights", root / "tokenizer", root / "map", root / "native-float32")
     return root / "native-float32"
 
 

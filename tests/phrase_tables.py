@@ -12,7 +12,7 @@ from export import phrase_table, phrases, sorted_counts
 from export.phrase_table import PhraseTable
 from export.vocabulary_map import Knobs, build, lines
 from formats import records
-from formats.sentence import split_pieces
+from nmt_frontier.sentence import split_pieces
 
 PIECES = ["!\xa0", "a", "b", "c", "x", "y", "z", "\u3000"]  # in order; two with spaces, as in Chinese
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from export.float_model import FloatModel
-from formats.native_vocabulary import Vocabulary
+from nmt_frontier.importers.float_model import FloatModel
+from nmt_frontier.model.native_vocabulary import Vocabulary
 
 UNITS, HEADS, PIECES, POSITIONS, LAYERS, EPSILON = 32, 2, 44, 640, 2, 1e-6
 BUCKETS, FAR = 8, 20  # of relative positions

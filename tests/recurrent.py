@@ -10,9 +10,10 @@ import numpy as np
 import sentencepiece
 from msgspec import convert
 
-from export.float_model import FloatModel
-from formats.model_folder import Description
-from formats.native_vocabulary import Vocabulary
+from nmt_frontier.importers.float_model import FloatModel
+from nmt_frontier.making import make
+from nmt_frontier.model.model_folder import Description
+from nmt_frontier.model.native_vocabulary import Vocabulary
 
 UNITS, EMBEDDING, PIECES = 32, 48, 121  # as many pieces as in tests.models
 GATES = {"lstm": 4, "gru": 3}
@@ -70,8 +71,6 @@ def made(system: str, network: FloatModel, kinds: list[str]) -> dict[str, Path]:
     from models import sentencepiece_model  # inside: who writes files only needs no pieces
     from native import random_map
 
-    from export import model_folder
-
     root = Path(tempfile.mkdtemp(prefix="recurrent-models-"))
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     tokenizer = sentencepiece_model()
@@ -90,7 +89,7 @@ def made(system: str, network: FloatModel, kinds: list[str]) -> dict[str, Path]:
             "shape": "GRU 2:1 d512 e256", "parameters": 1234, "source": "en", "target": "de", "made_by": {},
             "vocabulary_map": True, "max_decoding_length": 20,
         }  # fmt: skip
-        model_folder.make(
+        make(
             convert(description, Description), root / "weights" / kind, root / "sp.model", root / "map.txt", found[kind]
         )
     return found

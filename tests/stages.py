@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from decode.text.alignment import copied
-from decode.text.stage import Stages, Translation
+from nmt_frontier.text.alignment import copied
+from nmt_frontier.text.stage import Stages, Translation
 
 
 def through(stages, change, lines):

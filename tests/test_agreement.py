@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
+pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 agreement = importlib.import_module("agreement")
 LINES = ["A dog runs.", "Two men see a dog run.", "A man"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from corpora.alignment import FastAlign
 from formats import records
-from formats.protection import SYMBOL
+from nmt_frontier.text.items import SYMBOL
 from train import aligned_words
 from train.aligned_words import AlignedWords, by
 from train.augmentation import CHANGES, augmented

@@ -10,7 +10,6 @@ import pytest
 import sentencepiece
 from phrase_tables import run
 
-from common.errors import UserError
 from corpora import alignment as aligners
 from corpora.alignment import (
     ALIGNERS,
@@ -28,6 +27,7 @@ from corpora.alignment import (
 )
 from export import phrases
 from formats import records
+from nmt_frontier.errors import UserError
 
 EFLOMAL = importlib.util.find_spec("eflomal")
 

@@ -11,11 +11,11 @@ import warm
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from common.files import read_json, write_json
 from findings.altered_text import FINAL
 from formats import records
-from formats.protection import SYMBOL, SYMBOLS, Finder
-from formats.sentence import sentence
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.sentence import sentence
+from nmt_frontier.text.items import SYMBOL, SYMBOLS, Finder
 from study.schema import schema
 from train import augmentation, sample, source_augmentation
 from train.augmentation import CHANGES, JOINED, MEANT, RULES, TOGETHER, augmented, mistyped

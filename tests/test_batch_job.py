@@ -9,10 +9,10 @@ import pytest
 
 from common import batch_job, folder_lock
 from common.batch_job import BatchJob, JobEndsError
-from common.errors import UserError
-from common.files import read_json, write_json
 from distill import parts
 from formats import records
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
 
 
 @pytest.fixture(autouse=True)

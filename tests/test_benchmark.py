@@ -15,17 +15,17 @@ from descriptions import redescribe
 from measured import measured, replaced
 from models import folders, sentences
 
-from common import cpu, machine
-from common.errors import UserError
-from common.files import write_json
-from decode.engines.native import Native
-from decode.translator import Translator
 from findings import comparison
 from findings.cost import prices
-from formats import ctranslate2_loading, decoding, experiments, records
+from formats import ctranslate2_loading, experiments, records
 from formats.measurement import Measurement
 from measure import benchmark, kept_runs, protocol, run
 from measure.task import Decoding, Task
+from nmt_frontier import cpu, machine
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_json
+from nmt_frontier.search.native import Native
+from nmt_frontier.translator import Translator
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,7 @@ FIELDS = """
 """
 # Fields with a median, a minimum and a maximum
 SPREADS = "load_seconds decode_seconds total_seconds target_tokens_per_second source_words_per_second".split()  # noqa: SIM905
-# The module ``common.machine`` of another computer.
+# The module ``nmt_frontier.machine`` of another computer.
 OTHER_MACHINE = SimpleNamespace(**vars(machine) | {"describe": lambda: {**machine.describe(), "cpu": "another"}})
 OF_PROTOCOL = ("key", "load_average", "measured_at")  # not written by measure.run
 SOURCES = sentences(12, seed=3)
@@ -128,7 +128,7 @@ def test_the_dev_set_is_decoded_once_and_its_records_have_another_split(copy):
 def test_outputs_are_those_of_the_translator(study, found):
     for record in found:
         model = study / "models" / record["compute_type"]
-        translator = Translator(model, record["beam_size"], record["vocabulary_map"], batch_tokens=64)
+        translator = Translator(model, record["beam_size"], vocabulary_map=record["vocabulary_map"], batch_tokens=64)
         outputs = (study / "decoding" / record["output"]).read_text(encoding="utf-8")
         assert outputs == "".join(f"{line}\n" for line in translator.translate(LINES[record["test_set"]]))
         assert record["target_tokens"] == translator.counts["target_tokens"]
@@ -359,7 +359,7 @@ def test_a_type_that_is_slow_is_measured_once(tmp_path, monkeypatch):
         return one_run(1.0, compute_type=configuration.model.name)
 
     monkeypatch.setattr(protocol.Runs, "run", run)
-    monkeypatch.setattr(decoding, "fast", lambda kind: kind != "int8")
+    monkeypatch.setattr(ctranslate2_loading, "fast", lambda kind: kind != "int8")
     todo = benchmark.configurations([folders()["float32"], folders()["int8"]], [1], [])
     todo = [configuration for configuration in todo if not configuration.vocabulary_map]
     records.write(tmp_path / "t.tsv.zst", [("a dog .", "ein Hund .")])

@@ -13,14 +13,16 @@ from marian_weights import options, weights, write_bin
 from measured import measured, replaced
 from mirrored_texts import fetched
 
-from common.errors import UserError
-from common.files import read_json, write_json
 from decode.engines import ENGINES
 from export import phrase_table, phrases
-from export.float_model import FloatModel
-from formats import ctranslate2_products, marian_binary, native_quantization, records
-from formats.native_vocabulary import Vocabulary
+from formats import ctranslate2_products, records
 from formats.shape import shape
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.importers import marian_binary
+from nmt_frontier.importers.float_model import FloatModel
+from nmt_frontier.model import native_quantization
+from nmt_frontier.model.native_vocabulary import Vocabulary
 from study import config
 
 ROOT = Path(__file__).parents[1]
@@ -203,7 +205,7 @@ def exported(tmp_path):
 @pytest.mark.long
 def test_all_three_engines_are_measured_in_one_run(script, exported, monkeypatch):
     marian = script("marian")
-    monkeypatch.setattr("decode.engines.isa", lambda *_: "AVX512")
+    monkeypatch.setattr("nmt_frontier.search.loading.isa", lambda *_: "AVX512")
     found = marian.configurations(exported, exported / "toolkit", (0, 1))
     assert [(c.model.name, c.beam_size, c.baseline) for c in found[:2]] == [("toolkit", 4, True), ("toolkit", 1, True)]
     assert [c.model.name for c in found[2:]] == ["marian-int8", "int8"] * 2
@@ -297,7 +299,7 @@ def test_the_stages_are_those_of_the_kept_benchmark(script, tmp_path, monkeypatc
 
 
 def test_numbers_of_the_papers_texts_are_counted(script, tmp_path):
-    pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
+    pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
     claims = script("text_claims")
     assert claims.in_batches(["two tokens"] * 384) == {"384": 192, "8192": 384}
     for name, dropped in {"one": {"language": 30, "empty": 5}, "other": {"empty": 7}}.items():

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from mirrored_texts import fails, fetched, raised
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
-from common.errors import UserError
 from corpora.readers.marked_up import Sgm, Tmx
 from corpora.readers.reader import Input, Selection, Unread
+from nmt_frontier.errors import UserError
 
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<tmx version="1.4"><header/><body>\n'
 TAIL = "</body></tmx>\n"

@@ -5,14 +5,15 @@ from models import folders, opennmt_model, sentences
 from msgspec.structs import replace
 
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
-from decode.translator import Translator
-from export import model_folder, read_opennmt_tf
+from export import read_opennmt_tf
 from export.vocabulary_map import BYTES
-from formats import tokenizers
 from formats.conversion import Converter
-from formats.model_folder import describe
-from formats.sentence import sentence
+from nmt_frontier.making import make
+from nmt_frontier.model.model_folder import describe
+from nmt_frontier.search.native import Native
+from nmt_frontier.sentence import sentence
+from nmt_frontier.text import tokenizers
+from nmt_frontier.translator import Translator
 from train.vocabulary import entries, train
 
 TEXTS = ["abc 🐕", "Пёс", "h 北京 g", "a \u0301 €"]
@@ -32,7 +33,7 @@ def made(tmp_path_factory):
         if engine.supported():
             description = replace(describe(folders()["float32"]), engine=engine.name, quantization="float32")
             files = root / "weights" / engine.name, root / "tokenizer", root / "map"
-            model_folder.make(description, *files, root / engine.name)
+            make(description, *files, root / engine.name)
     return root
 
 

@@ -10,10 +10,10 @@ from models import folders, sentences
 from stages import through
 from translation import run
 
-from decode.text.capitals import Capitals
-from decode.translator import Translator
 from findings.altered_text import title
 from measure import perturb
+from nmt_frontier.text.capitals import Capitals
+from nmt_frontier.translator import Translator
 
 SUITE = [row for language in ("en", "de", "fr", "cs", "ja") for row in perturb.suite(language)]
 ITEMS = [row[3] for row in SUITE if row[2] in ("url", "email", "placeholder", "emoji")]
@@ -149,7 +149,7 @@ def test_items_survive_and_a_copy_is_the_line_again(words, change):
 
 
 def test_a_folder_translates_capitals_as_if_they_were_none():
-    """Random weights; the options and the counts of decode.translate."""
+    """Random weights; the options and the counts of nmt-frontier translate."""
     folder, lines = folders()["int8"], [line.lower() for line in sentences(20)]
     lines = [line for line in lines if len(line.split()) > 4]
     translator = Translator(folder, recase=True)

@@ -11,13 +11,13 @@ import warm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.errors import UserError
-from common.files import read_json, write_json
 from corpora import clean, duplicates, funnel, gather, rules
 from corpora.funnel import KEPT, Funnel
 from corpora.text_features import Measured, characters
 from formats import records
 from formats.batches import batches
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
 
 WORDS = st.lists(st.sampled_from(["a", "dog", "Hund", "läuft", "!", "x" * 9]), max_size=6).map(" ".join)
 PAIRS = st.lists(st.tuples(WORDS, WORDS), max_size=30)

@@ -21,9 +21,9 @@ import slurm
 import yaml
 from snakefile import BIN, ROOT, dry_run, succeeded, warm_snakemake
 
-from common import machine
 from common.batch_job import state_and_seconds_left
-from common.files import read_json, sha256
+from nmt_frontier import machine
+from nmt_frontier.files import read_json, sha256
 
 STUDY = ROOT / "tests/studies/cluster.yaml"
 NAME = "test-cluster"

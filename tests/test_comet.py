@@ -8,13 +8,13 @@ import pytest
 from measured import measured
 from snakefile import TINY, dry_run, planned, snakemake
 
-from common.errors import UserError
-from common.files import read_json, sha256
 from findings import metrics
 from findings.metrics import CometScores
 from formats import measurement, records
 from measure import comet as scoring
 from measure import score, teacher_student
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, sha256
 from report import teacher_student as gap_tables
 
 SENTENCES = ["ein Hund läuft", "eine Katze schläft", "", "das Gras ist grün"]

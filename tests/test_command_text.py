@@ -1,4 +1,4 @@
-"""The command of submissions reads and writes text as decode.translate: UTF-8, form C, white space."""
+"""The command of submissions reads and writes text as nmt-frontier translate: UTF-8, form C, white space."""
 
 import random
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from formats.sentence import sentence
+from nmt_frontier.sentence import sentence
 
 ENGINE = Path(__file__).parents[1] / "engine"
 MAIN = Path(__file__).parent / "data" / "text_main.cpp"

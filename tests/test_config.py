@@ -9,8 +9,8 @@ import warm
 import yaml
 from configurations import CONFIGS, DELETED, DEMO, FILES, edited, machine, saved  # noqa: F401 (a fixture)
 
-from common.errors import UserError
 from formats.shape import shape
+from nmt_frontier.errors import UserError
 from study import config, expansion
 from study.configuration import typed
 from study.plan import Study

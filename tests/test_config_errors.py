@@ -8,7 +8,7 @@ from configurations import CONFIGS, DEMO, edited, machine, saved  # noqa: F401 (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 from study import config
 
 

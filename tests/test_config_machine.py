@@ -4,10 +4,10 @@ import ctranslate2
 import pytest
 from configurations import CONFIGS, DEMO, OWN_MACHINE, edited, machine, saved, without  # noqa: F401 (a fixture)
 
-from common import cpu
-from common.errors import UserError
-from decode.engines.native import Native
 from findings.cost import prices
+from formats import ctranslate2_products
+from nmt_frontier.errors import UserError
+from nmt_frontier.search.native import Native
 from study import config, expansion, machine_checks, precision, system_checks
 from study.configuration import typed
 from study.plan import Study
@@ -191,7 +191,7 @@ def test_what_only_the_native_engine_decodes_does_not_start_without_it(tmp_path,
     ("compute_type", "warned"), [("int8", True), ("int8_float16", True), ("float32", False), (None, False)]
 )
 def test_a_type_that_saturates_is_taken_with_a_warning(tmp_path, monkeypatch, installed, compute_type, warned):
-    monkeypatch.setattr(cpu, "warning", lambda what: f"warning: {what}: x")
+    monkeypatch.setattr(ctranslate2_products, "warning", lambda what: f"warning: {what}: x")
     study = distilling(tmp_path, CTRANSLATE2 | {"compute_type": compute_type})
     assert lacking(study) == ([], ["warning: distillation.compute_type: x"] if warned else [])
     study["distillation"] |= NATIVE | {"compute_type": "int8"}
@@ -219,11 +219,11 @@ def test_absent_cores_and_checkpoints_are_warned_of(tmp_path, monkeypatch, insta
 
 def test_types_this_machine_lacks(tmp_path, monkeypatch, installed):
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: {"float32", "int8"})
-    monkeypatch.setattr(cpu, "has_onemkl", lambda: True)
+    monkeypatch.setattr(ctranslate2_products, "has_onemkl", lambda: True)
     study = distilling(tmp_path, CTRANSLATE2 | {"compute_type": "int16"})
     study["decoding"]["compute_types"] = ["float32", "int16"]
     assert lacking(study)[0] == []  # outside Intel, too
-    monkeypatch.setattr(cpu, "has_onemkl", lambda: False)
+    monkeypatch.setattr(ctranslate2_products, "has_onemkl", lambda: False)
     message = "'int16' is not supported on this CPU; supported: float32, int8, float16, bfloat16, int8_float16,"
     decoding, translating = lacking(study)[0]
     assert decoding.startswith(f"decoding.compute_types.1: {message}")

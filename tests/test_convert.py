@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from models import folders
 
-from common.errors import UserError
-from common.files import read_json
 from export import convert, read_opennmt_tf, untrained
-from formats import conversion, ctranslate2_model, opennmt_tf
+from formats import conversion, opennmt_tf
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
+from nmt_frontier.importers import ctranslate2_model
 
 ROOT = Path(__file__).parents[1]
 SHARED = {

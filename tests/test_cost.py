@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from measured import measured
 from reports import run
 
-from common.errors import UserError
-from common.files import read_json
-from common.machine import INSTRUCTION_SETS
 from findings import cost as prices
 from findings.cost import NO_PRICE, cost, machines, usd_per_million_words, usd_per_month, words_per_second
 from formats import measurement
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
+from nmt_frontier.machine import INSTRUCTION_SETS
 from report import front, price
 from report.published import CPU, PRICES, SOURCE_TOKENS, priced, published, tokens_per_usd
 

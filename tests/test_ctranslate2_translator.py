@@ -1,20 +1,19 @@
-"""``nmt_frontier_engine.ctranslate2.Translator`` beside CTranslate2's own: equal arguments give equal results."""
+"""``nmt_frontier.ctranslate2.Translator`` beside CTranslate2's own: equal arguments give equal results."""
 
 import shutil
-import sys
 
 import ctranslate2
 import numpy as np
 import pytest
 from models import folders, sentences
 
-from common.files import read_json, write_json
-from export.model import export
-from export.toolkits.found import Options
-from formats.tokenizers import pieces
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.model import export
+from nmt_frontier.text.tokenizers import pieces
 
-engine = pytest.importorskip("nmt_frontier_engine.ctranslate2", reason="the native engine is not installed here")
-request = pytest.importorskip("nmt_frontier_engine.ctranslate2.request")
+engine = pytest.importorskip("nmt_frontier.ctranslate2", reason="the native engine is not installed here")
+request = pytest.importorskip("nmt_frontier.ctranslate2.request")
 PROCESSOR = pieces(folders()["float32"] / "sentencepiece.model")
 SOURCES = [*PROCESSOR.encode(sentences(60), out_type=str), [], ["▁", "no piece", "▁"]]
 PREFIXES = [[None, [], SOURCES[0][:1], SOURCES[1][:3]][number % 4] for number in range(len(SOURCES))]
@@ -126,7 +125,7 @@ def test_what_the_engine_lacks_is_named(both, folder, name):
         call(**{name: 3})
 
 
-def test_mistakes_are_one_line(both, folder, tmp_path, monkeypatch):
+def test_mistakes_are_one_line(both, folder, tmp_path):
     with pytest.raises(TypeError, match="no argument 'beam'"):
         both[1].translate_batch(SOURCES, beam=2)
     for options in ({"beam_size": 0}, {"num_hypotheses": 3}, {"batch_type": "words"}, {"min_decoding_length": 300}):
@@ -142,6 +141,3 @@ def test_mistakes_are_one_line(both, folder, tmp_path, monkeypatch):
     (tmp_path / "model.bin").write_bytes(b"\6\0\0\0no model")
     with pytest.raises(RuntimeError, match="not a model of CTranslate2"):
         engine.Translator(str(tmp_path))
-    monkeypatch.setitem(sys.modules, "export", None)
-    with pytest.raises(RuntimeError, match=r"python -m export\.model .* --output FOLDER"):
-        engine.Translator(str(folder))

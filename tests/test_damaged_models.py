@@ -7,11 +7,11 @@ import pytest
 from descriptions import redescribe
 from models import cut, folders, sentences
 
-from common.errors import UserError
-from common.files import sha256
-from decode import engines
-from decode.engines import Search
-from decode.translator import Tokenizer
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import sha256
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Search
+from nmt_frontier.translator import Tokenizer
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def broken(tmp_path):
 
 def test_a_folder_without_description(tmp_path):
     with pytest.raises(UserError, match=r"not a model folder, it has no model\.json"):
-        engines.describe(tmp_path)
+        loading.describe(tmp_path)
     with pytest.raises(UserError, match="not a model folder"):
-        engines.describe(tmp_path / "absent")
+        loading.describe(tmp_path / "absent")
 
 
 WRONG = r"model\.json: has a wrong field; export the model again \(Expected `bool`, got `int` - at `\$\.vocabulary_map`"
@@ -43,7 +43,7 @@ UNKNOWN = json.dumps({"engine": "marian-1", "quantization": "int8", "vocabulary_
 def test_a_bad_description(tmp_path, content, message):
     (tmp_path / "model.json").write_text(content)
     with pytest.raises(UserError, match=message):
-        engines.load(tmp_path, Search())
+        loading.load(tmp_path, Search())
 
 
 def listed(folder, *names):
@@ -69,21 +69,21 @@ def flip(path, place):
 def test_one_bit_that_flipped_is_found(broken, file, place):
     kind, name = file.split("/")
     folder = listed(broken(kind))
-    engines.load(folder, Search())
+    loading.load(folder, Search())
     flip(folder / name, place)
     with pytest.raises(UserError, match=rf"{name}: damaged, or not the one this model was exported with; copy or exp"):
-        engines.load(folder, Search())
+        loading.load(folder, Search())
 
 
 def test_a_damaged_model_is_loaded_without_checksums_on_request_and_from_older_folders(broken):
     folder = listed(broken("int8"))
     flip(folder / "model.bin", 0.5)
     batch = [*map(Tokenizer(folder).encode, sentences(20, seed=2))]
-    assert len(engines.load(folder, Search(), checksums=False).translate(batch)) == len(batch)
+    assert len(loading.load(folder, Search(), checksums=False).translate(batch)) == len(batch)
     listed(folder, "vmap.txt")
-    engines.load(folder, Search())
+    loading.load(folder, Search())
     redescribe(folder, sha256={})
-    engines.load(folder, Search())
+    loading.load(folder, Search())
 
 
 KEPT = (0, 3, 100, 0.5, 0.99)
@@ -106,7 +106,7 @@ def test_a_file_that_is_cut_off_or_missing(broken, file, kept, message):
     path = broken(engine) / name
     path.unlink() if kept is None else cut(path, kept)
     with pytest.raises(UserError, match=message):
-        engines.load(path.parent, Search(vocabulary_map=name == "vmap.txt"))
+        loading.load(path.parent, Search(vocabulary_map=name == "vmap.txt"))
 
 
 def test_a_bad_sentencepiece_model(tmp_path):

@@ -15,7 +15,6 @@ from models import folders
 from sacrebleu import sentence_bleu
 from teacher_texts import PAIRS, SOURCES, teacher, vocabulary
 
-from common.errors import UserError
 from distill import drop, n_best_lists, select
 from distill.n_best_lists import Hypothesis, NBestList, ranked
 from distill.rescore import merged, rescored
@@ -23,6 +22,7 @@ from distill.select import TARGETS, Selection
 from distill.tokenization import SentencePiece
 from findings.metrics import bleu
 from formats import records
+from nmt_frontier.errors import UserError
 from study.schema import schema
 from study.systems import TRANSLATED
 from train.encode import encode

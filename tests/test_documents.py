@@ -4,12 +4,12 @@ import pytest
 from msgspec import convert, to_builtins
 from reports import REFERENCE
 
-from common.errors import UserError
-from common.files import read_json, typed, write_json
 from formats.counts import Cleaned
 from formats.gap import Gap
 from formats.learning import Learned, Learning
 from formats.rounding import Quantization
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, typed, write_json
 from papers.wnmt2018.documents import Components
 from report.samples import Samples
 from report.scale_plan import NodePlan

@@ -13,16 +13,19 @@ import pytest
 from descriptions import of_type
 from models import sentencepiece_model, sentences
 
-from common.errors import UserError
-from common.files import read_json, sha256, write_json
-from decode import engines, translate
-from decode.engines import Engine
-from decode.translator import Tokenizer, Translator
+from decode import engines
 from export import model_folder
 from findings import captions
 from formats import measurement, records
-from formats.vocabulary_map import VocabularyMap
 from measure import benchmark, protocol, run
+from nmt_frontier.command import translate
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, sha256, write_json
+from nmt_frontier.making import make
+from nmt_frontier.model.vocabulary_map import VocabularyMap
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Engine, version
+from nmt_frontier.translator import Tokenizer, Translator
 
 pytestmark = pytest.mark.slow
 
@@ -67,11 +70,13 @@ def main(monkeypatch):
     """Run a command of a module in this process, which knows the engine, and restore its cores and handlers."""
     cores, handler = os.sched_getaffinity(0), signal.getsignal(signal.SIGTERM)
     monkeypatch.setitem(engines.ENGINES, Backwards.name, Backwards)
+    installed = loading.named
+    monkeypatch.setattr(loading, "named", lambda name: Backwards if name == Backwards.name else installed(name))
 
     def command(module, *arguments):
         monkeypatch.setattr(sys, "argv", [module.__name__, *map(str, arguments)])
         try:
-            module.main()
+            module.main() if module is not translate else module._translate([*map(str, arguments)])
         finally:
             os.sched_setaffinity(0, cores)
             signal.signal(signal.SIGTERM, handler)
@@ -126,7 +131,7 @@ def test_export_without_weights(main, tmp_path):
     (tmp_path / "weights").mkdir()
     description = of_type("lower", "backwards", role="student")
     with pytest.raises(UserError, match=r"weights: no weights of Back-wards in it, case\.txt is missing"):
-        model_folder.make(description, tmp_path / "weights", tmp_path / "x", None, tmp_path / "model")
+        make(description, tmp_path / "weights", tmp_path / "x", None, tmp_path / "model")
 
 
 @pytest.mark.parametrize("mapped", [True, False])
@@ -187,7 +192,7 @@ def test_measure(exported, measured, tmp_path):
     assert keys == [("lower", False, 2), ("lower", True, 2), ("upper", False, 1), ("upper", True, 1)]  # one is native
     for record in found:
         assert (record.decoding.engine, record.decoding.engine_label) == ("backwards", "Back-wards")
-        assert record.decoding.engine_version == engines.version("numpy") and record.signature.startswith("engine:back")
+        assert record.decoding.engine_version == version("numpy") and record.signature.startswith("engine:back")
         mapped = record.decoding.vocabulary_map
         assert record.timing.candidates == (len({*allowed(tmp_path)} | {"<unk>", "<s>", "</s>"}) if mapped else None)
         assert (tmp_path / record.decoding.output).read_text().splitlines() == reversed_text(exported, mapped)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
+pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 benchmark, plot = pytest.importorskip("engine_recurrent"), pytest.importorskip("plot")
 

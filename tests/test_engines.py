@@ -12,11 +12,13 @@ from descriptions import redescribe
 from models import folders, sentences
 from opennmt.utils import decoding
 
-from common.errors import UserError
 from decode import engines
-from decode.engines import Search, opennmt_tf_search
-from decode.translator import Tokenizer
+from decode.engines import opennmt_tf_search
 from formats import ctranslate2_products as products
+from nmt_frontier.errors import UserError
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Search
+from nmt_frontier.translator import Tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,7 @@ def batch(models):
 
 def outputs(models, batch, search):
     """Translations of both engines in float32; the baseline first."""
-    loaded = [engines.load(models[name], search) for name in ("opennmt-tf", "float32")]
+    loaded = [loading.load(models[name], search) for name in ("opennmt-tf", "float32")]
     assert all(engine.effective_compute_type == "float32" and engine.version[0].isdigit() for engine in loaded)
     return [engine.translate(batch) for engine in loaded]
 
@@ -78,12 +80,12 @@ def test_engines_agree_where_they_cut_off_a_translation(described, batch):
 @pytest.mark.slow
 def test_a_sentence_does_not_depend_on_its_batch(models, batch):
     for name in ("opennmt-tf", "float32"):
-        engine = engines.load(models[name], Search())
+        engine = loading.load(models[name], Search())
         assert [engine.translate([sentence])[0] for sentence in batch[:4]] == engine.translate(batch)[:4]
 
 
 def test_quantized_models_compute_in_integers(models, batch):
-    engine = engines.load(models["int8"], Search())
+    engine = loading.load(models["int8"], Search())
     assert engine.effective_compute_type.startswith("int8")
     assert len(engine.translate(batch)) == len(batch)
 
@@ -91,14 +93,14 @@ def test_quantized_models_compute_in_integers(models, batch):
 def test_the_vocabulary_map_restricts_the_output(models, batch):
     allowed = set((models["float32"] / "vmap.txt").read_text(encoding="utf-8").split())
     searches = [Search(vocabulary_map=used) for used in (False, True)]
-    free, mapped = (engines.load(models["float32"], search).translate(batch) for search in searches)
+    free, mapped = (loading.load(models["float32"], search).translate(batch) for search in searches)
     assert set().union(*mapped) - {"<unk>"} <= allowed
     assert not set().union(*free) <= allowed
 
 
 def test_workers_share_an_engine(models, batch):
-    engine = engines.load(models["float32"], Search(workers=2))
-    assert engine.translate(batch) == engines.load(models["float32"], Search()).translate(batch)
+    engine = loading.load(models["float32"], Search(workers=2))
+    assert engine.translate(batch) == loading.load(models["float32"], Search()).translate(batch)
 
 
 THREADS = """
@@ -134,8 +136,9 @@ def test_ctranslate2_takes_the_widest_instructions_by_default(models, isa, monke
 INT16 = """
 import sys
 from pathlib import Path
-from decode import engines
-print(engines.load(Path(sys.argv[1]), engines.Search()).effective_compute_type)
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Search
+print(loading.load(Path(sys.argv[1]), Search()).effective_compute_type)
 """
 
 
@@ -149,8 +152,8 @@ def test_int16_is_int16_on_the_cpus_of_all_makers(described):
 @pytest.mark.parametrize("name", ["opennmt-tf", "float32"])
 @pytest.mark.slow
 def test_a_model_may_limit_the_length_of_translations(models, described, batch, name):
-    before = engines.load(models[name], Search()).translate(batch)
-    after = engines.load(described(name, max_decoding_length=2), Search()).translate(batch)
+    before = loading.load(models[name], Search()).translate(batch)
+    after = loading.load(described(name, max_decoding_length=2), Search()).translate(batch)
     assert max(map(len, before)) > 2 and after == [output[:2] for output in before]
 
 
@@ -181,15 +184,15 @@ def test_a_refusal_names_what_an_engine_lacks_and_what_runs_the_shape(engine, sh
 
 def test_a_type_this_cpu_lacks(described):
     with pytest.raises(UserError, match=r"does not compute in int4; it supports float32, .*int8, int8_float32"):
-        engines.load(described("float32", quantization="int4"), Search())
+        loading.load(described("float32", quantization="int4"), Search())
 
 
 def test_half_floats_are_computed_in_float32_where_the_cpu_lacks_them(described):
     if "float16" in ctranslate2.get_supported_compute_types("cpu"):
         pytest.skip("this CPU computes in float16")
-    assert engines.load(described("float32", quantization="float16"), Search()).effective_compute_type == "float32"
+    assert loading.load(described("float32", quantization="float16"), Search()).effective_compute_type == "float32"
 
 
 def test_the_baseline_has_no_map(models):
     with pytest.raises(UserError, match="OpenNMT-tf has no vocabulary map"):
-        engines.load(models["opennmt-tf"], Search(vocabulary_map=True))
+        loading.load(models["opennmt-tf"], Search(vocabulary_map=True))

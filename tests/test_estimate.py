@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from common import cpu
-from common.errors import UserError
-from common.files import read_json
+from nmt_frontier import cpu
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
 from study import config, rates
 from study.configuration import typed
 from study.estimate import estimate, makespan, wall_seconds

@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 from models import folders, sentences
 
+import measure
+import nmt_frontier
 from formats import records
 from measure import code_fingerprint
 from measure.task import Decoding, Task
 
 CORE = min(os.sched_getaffinity(0))
 PROGRAM = "import json, used; from measure import code_fingerprint; print(json.dumps(code_fingerprint.checksums()))"
-EXECUTED = [f"common/{name}.py" for name in ("__init__", "errors", "files")]
+EXECUTED = [f"nmt_frontier/{name}.py" for name in ("__init__", "errors", "files")]
 EXECUTED += [f"measure/{name}.py" for name in ("__init__", "code_fingerprint", "timing_loop")]
 
 
@@ -25,11 +27,13 @@ def project(tmp_path, monkeypatch):
     """A small project: the module under test, a module that the program imports, a script, and an idle module."""
     for name in EXECUTED:
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(Path(code_fingerprint.__file__).parents[1] / name, tmp_path / name)
+        root = nmt_frontier if name.startswith("nmt_frontier/") else measure
+        shutil.copy(Path(root.__file__).parents[1] / name, tmp_path / name)
     (tmp_path / "used.py").write_text("import tokenize\n")
     (tmp_path / "worker.py").write_text("input()\n")
     (tmp_path / "idle.py").touch()
     monkeypatch.setattr(code_fingerprint, "SOURCES", tmp_path)
+    monkeypatch.setattr(code_fingerprint, "RUNTIME", tmp_path / "nmt_frontier")
     return tmp_path
 
 
@@ -75,8 +79,8 @@ def test_a_run_knows_the_code_of_its_engine(kind, engine, tmp_path):
     task = Task(decoding, [("t", tmp_path / "t.tsv.zst")], tmp_path / "run.json")
     subprocess.run(task.command(tmp_path / "task.json"), check=True)
     code = json.loads((tmp_path / "run.json").read_text())["code"]
-    needed = {"measure/run", "measure/task", "measure/timing_loop", "formats/tokenizers"}
-    needed |= {"decode/pipeline", "decode/translator"}
+    needed = {"measure/run", "measure/task", "measure/timing_loop", "nmt_frontier/text/tokenizers"}
+    needed |= {"nmt_frontier/search/pipeline", "nmt_frontier/translator"}
     assert {f"{name}.py" for name in (*needed, f"decode/engines/{engine}")} <= set(code)
     others = {"ctranslate2", "marian", "opennmt_tf"} - {engine}
     assert not {f"decode/engines/{other}.py" for other in others} & set(code)

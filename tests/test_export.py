@@ -21,18 +21,18 @@ import sentencepiece
 import yaml
 from measured import replaced
 
-from common.errors import UserError
-from common.files import read_json, sha256, write_json
-from decode.pipeline import MAXIMUM_INPUT
-from decode.translator import Translator
 from export import submission
-from export.model import export
 from export.model_folder import make
 from export.package import package
-from export.toolkits.found import Options
 from findings import best_model
 from formats import measurement
-from formats.model_folder import Description
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, sha256, write_json
+from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.model import export
+from nmt_frontier.model.model_folder import Description
+from nmt_frontier.search.pipeline import MAXIMUM_INPUT
+from nmt_frontier.translator import Translator
 
 DESCRIPTION = {
     "engine": "ctranslate2", "study": "s", "system": "tiny", "role": "student", "source": "en", "target": "de",
@@ -178,7 +178,7 @@ def test_a_model_that_only_the_native_engine_has_is_packaged_and_translates(syst
     own = [replaced(record, system=system, engine="native") for record in own]
     copy = unpacked(tmp_path, folder, name, own)
     card = (copy / "README.md").read_text()
-    assert f"python -m decode.translate --model {name}" in card and "ctranslate2" not in card
+    assert f"nmt-frontier translate --model {name}" in card and "ctranslate2" not in card
     lines = models.sentences(5)
     outputs = [[*Translator(path).translate(lines)] for path in (copy, folder)]
     assert outputs[0] == outputs[1] and any(outputs[0])

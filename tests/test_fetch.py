@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from mirrored_texts import ENGLISH, GERMAN, PAIRS, checksum, corpus, mirrored, raised, records_of, refused
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
-from common.files import read_json
 from corpora import fetch
 from corpora.availability import read_unchecked
 from corpora.sources.stored import mirror_folder
 from formats import records
+from nmt_frontier.files import read_json
 from study import config
 
 ROOT = Path(__file__).parents[1]

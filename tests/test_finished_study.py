@@ -13,8 +13,8 @@ import pytest
 from forked import PLAIN_GRAPHS
 from snakefile import BIN, TINY, arguments_of, dry_run, planned, snakemake, succeeded, warm_snakemake
 
-from decode.engines.native import Native
 from formats import records
+from nmt_frontier.search.native import Native
 
 pytestmark = pytest.mark.slow
 
@@ -149,7 +149,7 @@ def test_any_exported_model_translates(finished, tmp_path):
     text.write_text("A man runs.\n\nA dog sleeps.\n")
     for name in names:
         given = ["--model", finished / "models" / name, "--input", text, "--output", output]
-        succeeded(forked.Command("decode.translate", *given).wait())
+        succeeded(forked.Command("nmt_frontier", "translate", *given).wait())
         lines = output.read_text().split("\n")
         assert len(lines) == 4 and lines[1] == lines[3] == ""
         output.unlink()

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import pytest
 
 from common import folder_lock
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 
 HOLD = """
 import pathlib, sys

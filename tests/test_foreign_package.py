@@ -9,18 +9,18 @@ import pytest
 from models import folders, sentences
 from translation import plain
 
-from common.errors import UserError
-from common.files import read_json, write_json
 from export.foreign_package import argos, bergamot
-from export.model import export
-from export.toolkits.found import Options
-from formats.tokenizers import pieces
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.model import export
+from nmt_frontier.text.tokenizers import pieces
 
 LINES = sentences(20)
 
 
 def test_an_argos_package_is_read_back_and_opens_in_ctranslate2(tmp_path):
-    pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
+    pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
     package = tmp_path / "en_de.argosmodel"
     options = ["--for", "argos", "--model", str(folders()["float32"]), "--output", str(package)]
     corpora = '[{"name": "some", "role": "training", "licence": "CC0", "url": null}]'

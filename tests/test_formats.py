@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from common.errors import UserError
-from common.files import HOST, atomic_path, write_json
-from common.progress import progress
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import HOST, atomic_path, write_json
+from nmt_frontier.progress import progress
 
 
 def tree(folder):
@@ -69,7 +69,7 @@ def test_a_full_disk_is_reported_in_one_line_with_the_file(tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert error.value.filename == str(tmp_path / "x.json")
     program = (
-        "import errno\nfrom common.errors import command\n"
+        "import errno\nfrom nmt_frontier.errors import command\n"
         "def main(): raise OSError(errno.ENOSPC, 'No space left on device', 'corpus.tsv.zst')\ncommand(main)"
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -11,10 +11,10 @@ from lxml import etree
 from mirrored_texts import fails, fetched
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
-from common.errors import UserError
 from corpora.readers import READERS
 from corpora.readers.reader import Input, Selection, Unread
 from formats import records
+from nmt_frontier.errors import UserError
 
 EXPECTED = [(f"The dog, number {number}, runs “now”.", f'Der "Hund" {number}; er rennt.') for number in range(40)]
 CODES = ("en", "de")

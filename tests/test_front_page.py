@@ -19,14 +19,14 @@ from outline import Outline
 from reports import FIXTURE, REFERENCE, run
 from snakemake.assets import Assets
 
-from common.errors import UserError
-from common.files import read_json, write_json, write_text
-from decode.translator import decoding_options
 from findings import captions, comparison
 from findings.comparison import pareto
 from formats import measurement
 from formats.shape import DECODERS, decoder_kind, registry, shape
 from measure.configuration import Configuration
+from nmt_frontier.command import decoding
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json, write_text
 from report import figure, front, front_page
 
 CPUS = {"demo": "avx2", "architectures": "avx512-vnni"}
@@ -157,12 +157,12 @@ def test_panels_tell_cpus_of_one_name_apart(both, demo):
 def test_the_command_decodes_as_the_record_was_decoded(demo, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     parser = argparse.ArgumentParser()
-    decoding_options(parser)
+    decoding.add(parser)
     for record in demo:
         words = shlex.split(captions.decoding_command(record).partition(" < ")[0])
         Path(words[words.index("--model") + 1]).mkdir(parents=True, exist_ok=True)
-        assert words[:3] == ["python", "-m", "decode.translate"]
-        args = parser.parse_args(words[3:])
+        assert words[:2] == ["nmt-frontier", "translate"]
+        args = parser.parse_args(words[2:])
         known = ("beam_size", "vocabulary_map", "batch_tokens", "workers", "threads")
         assert {name: getattr(args, name) for name in known} == {name: record.value(name) for name in known}
         label = Configuration(

@@ -15,11 +15,11 @@ import warm
 from models import folders, sentences
 from sacrebleu import corpus_bleu
 
-from common.errors import UserError
-from common.files import sha256, write_json
-from decode import engines
 from formats import records
 from measure import test_sets, training_differences
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import sha256, write_json
+from nmt_frontier.search import loading
 from report import figure, teacher_student
 
 WORDS = "der hund läuft durch das alte haus und sieht eine kleine katze auf dem sofa im garten".split()  # noqa: SIM905
@@ -181,7 +181,7 @@ def test_outputs_take_as_many_cores_as_threads_are_given(tmp_path, monkeypatch, 
     records.write(tmp_path / "t.tsv.zst", [(line, line) for line in sentences(5)])
     for pool in TENSORFLOW:
         monkeypatch.setenv(pool, "9")
-    monkeypatch.setattr(engines, "load", load := Mock(wraps=engines.load))
+    monkeypatch.setattr(loading, "load", load := Mock(wraps=loading.load))
     call = ["outputs", "--model", folders()["float32"], "--test-sets", f"t={tmp_path}/t.tsv.zst", "--beam-sizes", 1, 2]
     for threads in (1, 2):
         more = ["--threads", threads, "--output", tmp_path / f"of-{threads}"]

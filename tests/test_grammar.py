@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import UserError
 from corpora.grammar import LANGUAGES, SPLITS, english, french, generate, german
 from corpora.grammar.meaning import draw, lexicon
+from nmt_frontier.errors import UserError
 
 
 def sample(target, split, sentences, seed=1):

@@ -1,4 +1,4 @@
-"""``nmt_frontier_engine.huggingface.accelerate``: ``generate`` gives what transformers gives."""
+"""``nmt_frontier.huggingface.accelerate``: ``generate`` gives what transformers gives."""
 
 import warnings
 
@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed here")
-engine = pytest.importorskip("nmt_frontier_engine.huggingface", reason="the native engine is not installed here")
+engine = pytest.importorskip("nmt_frontier.huggingface", reason="the native engine is not installed here")
 
 PIECES, PAD, END = 96, 95, 0
 SHAPE = dict(

@@ -14,13 +14,13 @@ import models
 import native
 import pytest
 
-from common.errors import UserError
-from common.files import read_json, sha256, write_json
-from decode.translator import Translator
 from export import image, submission, translate_command
 from export.image import Layer
-from export.model import export
-from export.toolkits.found import Options
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, sha256, write_json
+from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.model import export
+from nmt_frontier.translator import Translator
 
 BUILDAH = pytest.mark.skipif(not shutil.which("buildah"), reason="buildah is not installed, which builds images")
 

@@ -10,18 +10,19 @@ import yaml
 from models import folders
 from teacher_texts import SOURCES, teacher, vocabulary
 
-from common.errors import UserError
-from decode.engines.native import Native
 from distill.settings import Tokenization
 from distill.tokenization import MosesBPE, tokenizers
 from export import read_opennmt_tf, untrained
 from export.import_teacher import Teacher, import_native, import_teacher
-from export.marian_parameters import CONFIG
-from export.model import export, find
-from export.toolkits.found import Options, transformer
-from formats import ctranslate2_model, marian
-from formats.ctranslate2_model import Variable
-from formats.marian_binary import END, UNKNOWN
+from formats import marian
+from nmt_frontier.errors import UserError
+from nmt_frontier.importers import ctranslate2_model
+from nmt_frontier.importers.ctranslate2_model import Variable
+from nmt_frontier.importers.found import Options, transformer
+from nmt_frontier.importers.marian_binary import END, UNKNOWN
+from nmt_frontier.importers.marian_parameters import CONFIG
+from nmt_frontier.importers.model import export, find
+from nmt_frontier.search.native import Native
 from train.vocabulary import train
 
 native = pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langid import langid
 
-from common.errors import UserError
 from corpora.language import MOST_VISITS, Identifier
+from nmt_frontier.errors import UserError
 from study.schema import schema
 
 FULL = schema()["$defs"]["language"]["enum"]  # those of langid.py, sorted: test_study_schema

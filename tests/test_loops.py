@@ -9,11 +9,11 @@ from models import sentences as lines
 from native import engine, outputs, sentences
 from translation import run
 
-from decode.engines.interface import Looped
-from decode.translator import Translator
 from findings.loops import looping
-from formats import native_map, native_weights
-from formats.native_vocabulary import Vocabulary
+from nmt_frontier.model import native_map, native_weights
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.search.engine import Looped
+from nmt_frontier.translator import Translator
 
 PIECES = 121
 WORDS = [f" w{number}".encode() for number in range(PIECES)]

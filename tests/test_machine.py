@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from native import folders
 
-from formats import native_weights, safetensors
 from measure import machine
+from nmt_frontier.model import native_weights, safetensors
 
 LEVELS = [
     machine.Level(name="L1", bytes=32 << 10, rate=100e9),

@@ -13,16 +13,17 @@ from descriptions import redescribe
 from models import folders, sentences
 from phrase_tables import run
 
-from common.errors import UserError
-from common.files import read_json, write_json
-from decode import pipeline
-from decode.engines import Search, load
 from experiments import map_timing
 from export import coverage, model_outputs
 from export.vocabulary_map import Knobs, explain
 from formats import records
-from formats.vocabulary_map import VocabularyMap
 from measure.timing_loop import Repeats
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.model.vocabulary_map import VocabularyMap
+from nmt_frontier.search import pipeline
+from nmt_frontier.search.engine import Search
+from nmt_frontier.search.loading import load
 from report import maps as map_report
 
 pytestmark = pytest.mark.slow

@@ -18,15 +18,15 @@ from descriptions import redescribe
 from models import sentencepiece_model, sentences
 from phrase_tables import run
 
-from common.errors import UserError
-from common.files import write_text
-from decode import engines
-from decode.engines import Search
-from decode.translator import Tokenizer
 from export import marian as export
-from export import marian_parameters, marian_shortlist, read_marian
 from export.model_folder import Origin
 from formats import marian, opennmt_tf
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_text
+from nmt_frontier.importers import marian_parameters, marian_shortlist, read_marian
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Search
+from nmt_frontier.translator import Tokenizer
 from train.vocabulary import entries
 
 pytestmark = pytest.mark.slow
@@ -73,11 +73,11 @@ def batch(root):
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("name", ["float32", "native-float32"])
 def test_all_engines_translate_alike(root, batch, name, beam_size, mapped):
-    if not engines.of(root / name).supported():
-        pytest.skip(f"{engines.of(root / name).label} is not installed here")
+    if not loading.of(root / name).supported():
+        pytest.skip(f"{loading.of(root / name).label} is not installed here")
     search = Search(beam_size=beam_size, vocabulary_map=mapped)
-    peer = engines.load(root / "marian-float32", search)
-    other = engines.load(root / name, replace(search, without=frozenset({"map_per_sentence"})))  # as in Marian
+    peer = loading.load(root / "marian-float32", search)
+    other = loading.load(root / name, replace(search, without=frozenset({"map_per_sentence"})))  # as in Marian
     outputs = peer.translate(batch)
     assert peer.version[0].isdigit() and peer.effective_compute_type == "float32"
     equal = sum(map(list.__eq__, outputs, other.translate(batch)))
@@ -88,7 +88,7 @@ def test_all_engines_translate_alike(root, batch, name, beam_size, mapped):
 
 @pytest.mark.parametrize("kind", ["int8", "int16"])
 def test_rounded_weights(root, batch, kind):
-    exact, rounded = (engines.load(root / f"marian-{name}", Search()) for name in ("float32", kind))
+    exact, rounded = (loading.load(root / f"marian-{name}", Search()) for name in ("float32", kind))
     assert rounded.effective_compute_type == kind
     sizes = [(root / f"marian-{name}" / "model.bin").stat().st_size for name in (kind, "float32")]
     assert sizes[0] < 0.8 * sizes[1]
@@ -115,12 +115,12 @@ def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
     tokenizer = Tokenizer(out / "native-float32")
     batch = [tokenizer.encode(line) for line in sentences(30)]
     search = Search(vocabulary_map=True, without=frozenset({"map_per_sentence"}))
-    peer, native = (engines.load(out / f"{name}-float32", search).translate(batch) for name in ("marian", "native"))
+    peer, native = (loading.load(out / f"{name}-float32", search).translate(batch) for name in ("marian", "native"))
     assert sum(map(list.__eq__, peer, native)) >= 29
 
 
 def test_workers_are_processes_that_end_with_the_engine(root, batch):
-    engine = engines.load(root / "marian-float32", Search(workers=2))
+    engine = loading.load(root / "marian-float32", Search(workers=2))
     workers = [engine._idle.get() for _ in range(2)]
     processes = [worker._process for worker in workers]
     assert [process.poll() for process in processes] == [None] * 2
@@ -131,12 +131,12 @@ def test_workers_are_processes_that_end_with_the_engine(root, batch):
 def test_a_batch_is_as_long_as_the_limit_allows(root, tmp_path, batch):
     folder = shutil.copytree(root / "marian-float32", tmp_path / "copy")
     redescribe(folder, max_decoding_length=3)
-    outputs = engines.load(folder, Search()).translate([*batch, ["▁a"] * 1000])
+    outputs = loading.load(folder, Search()).translate([*batch, ["▁a"] * 1000])
     assert max(map(len, outputs)) == 3 and len(outputs) == len(batch) + 1
 
 
 def test_a_worker_killed(root, batch):
-    engine = engines.load(root / "marian-float32", Search())
+    engine = loading.load(root / "marian-float32", Search())
     engine._idle.put(worker := engine._idle.get())
     os.kill(worker._process.pid, signal.SIGKILL)
     for _ in range(2):  # the next batch does not wait for ever
@@ -159,14 +159,14 @@ def test_a_damaged_folder(root, tmp_path, file, content, message):
     folder = shutil.copytree(root / "marian-int8", tmp_path / "model")
     (folder / file).write_bytes(content) if content else (folder / file).unlink()
     with pytest.raises(UserError, match=message):
-        engines.load(folder, Search(vocabulary_map=True))
+        loading.load(folder, Search(vocabulary_map=True))
 
 
 def test_what_marian_cannot_do(root, tmp_path):
     folder = shutil.copytree(root / "marian-int8", tmp_path / "model")
     redescribe(folder, quantization="float16")
     with pytest.raises(UserError, match="Marian does not compute in float16; it supports float32, int16, int8"):
-        engines.load(folder, Search())
+        loading.load(folder, Search())
 
 
 @pytest.mark.skipif(importlib.util.find_spec("_pymarian") is None, reason=MISSING)
@@ -180,7 +180,7 @@ def test_without_pymarian(tmp_path, monkeypatch):
     description = {"engine": "marian", "quantization": "int8", "vocabulary_map": False}
     (tmp_path / "model.json").write_text(json.dumps(description))
     with pytest.raises(UserError, match=r"pymarian, which is not installed: pip install -r requirements-marian\.lock"):
-        engines.load(tmp_path, Search())
+        loading.load(tmp_path, Search())
 
 
 @pytest.mark.parametrize(

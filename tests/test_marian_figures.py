@@ -4,8 +4,8 @@ import pytest
 from matplotlib.container import ErrorbarContainer
 from measured import measured
 
-from common.errors import UserError
 from formats.shape import registry, shape
+from nmt_frontier.errors import UserError
 from papers.marian2018 import figures_report
 from papers.marian2018.figures_report import FAMILIES, LINES, MARKERS, points
 from report.published import published

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import yaml
 
-from common.errors import UserError
-from export import read_marian
-from export.marian_parameters import CONFIG, Parameters
-from export.read_marian import ONLY_RECURRENT, ONLY_TRANSFORMER
+from nmt_frontier.errors import UserError
+from nmt_frontier.importers import read_marian
+from nmt_frontier.importers.marian_parameters import CONFIG, Parameters
+from nmt_frontier.importers.read_marian import ONLY_RECURRENT, ONLY_TRANSFORMER
 
 PIECES = ["</s>", "<unk>"]
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from decode.text.alignment import Alignment, units
-from decode.text.markup import VOID, Line
-from decode.text.tags import placed
+from nmt_frontier.text.alignment import Alignment, units
+from nmt_frontier.text.markup import VOID, Line
+from nmt_frontier.text.tags import placed
 
 WORDS = ("dog", "red", "&lt;b&gt;", "a &amp; b", "18.10", "l'homme", "犬", "don't")
 NAMES = ("b", "i", "a href='?x=1&amp;y=2'", "span")

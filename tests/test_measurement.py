@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from measured import measured
 
-from common.errors import UserError
-from common.files import read_json, write_json
 from findings import captions
-from formats import measurement, schema_from_dataclass, switches
+from formats import measurement, schema_from_dataclass
 from formats.measurement import Measurement
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.search import switches
 from report.keep import compact
 
 ROOT = Path(__file__).parents[1]

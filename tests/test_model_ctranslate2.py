@@ -1,4 +1,4 @@
-"""export.model reads CTranslate2's folders of any version and type, and Argos' packages."""
+"""nmt-frontier import reads CTranslate2's folders of any version and type, and Argos' packages."""
 
 import json
 import shutil
@@ -11,16 +11,16 @@ import pytest
 from models import cut, folders, sentences
 from translation import plain
 
-from common.errors import UserError
-from common.files import read_json, write_json
-from decode.translator import Tokenizer
 from export.convert import requantise
-from export.model import export, find
-from export.toolkits.found import Options
-from formats import ctranslate2_model
-from formats.tokenizers import pieces
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.importers import ctranslate2_model
+from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.model import export, find
+from nmt_frontier.text.tokenizers import pieces
+from nmt_frontier.translator import Tokenizer
 
-pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
+pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 LINES = sentences(30)
 TYPES = ("float32", "int8", "int16", "float16", "bfloat16", "int8_float32", "int8_float16", "int8_bfloat16")
 
@@ -98,7 +98,7 @@ def test_older_versions(tmp_path, version, kind):
 
 
 def test_the_first_version_has_the_names_of_opennmt_tf():
-    from export.read_ctranslate2 import _of_opennmt_tf
+    from nmt_frontier.importers.read_ctranslate2 import _of_opennmt_tf
 
     names = {
         "transformer/encoder/w_embs:0": "encoder/embeddings/weight",

@@ -1,4 +1,4 @@
-"""export.model reads folders of Hugging Face and translates as huggingface_models does."""
+"""nmt-frontier import reads folders of Hugging Face and translates as huggingface_models does."""
 
 import pytest
 import sentencepiece
@@ -7,16 +7,16 @@ from marian_weights import vocabulary
 from models import cut, sentences
 from translation import plain
 
-from common.errors import UserError
-from common.files import read_json, write_json
-from decode.translator import Tokenizer
-from export.model import export, find
-from export.toolkits.found import Options
-from formats import safetensors
-from formats.native_vocabulary import Vocabulary
-from formats.tokenizers import SharedSentencePiece
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.model import export, find
+from nmt_frontier.model import safetensors
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.text.tokenizers import SharedSentencePiece
+from nmt_frontier.translator import Tokenizer
 
-pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
+pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 LINES = sentences(20)
 
 
@@ -156,10 +156,10 @@ def test_options_search_as_the_model_does(folder, tmp_path, capsys):
     export(folder, tmp_path / "out", ["float32"], Options())
     options, told = "--beam-size 4 --blocked-ngram 3", capsys.readouterr().out
     assert f"search       {options}, as the model's own" in told
-    assert "its own search has min_length 5, length_penalty 2.0, for which decode.translate has no option" in told
+    assert "its own search has min_length 5, length_penalty 2.0, for which nmt-frontier translate has no option" in told
     made = tmp_path / "out/native-float32"
     assert read_json(made / "model.json")["made_by"]["search"] == options
-    assert f"decode.translate --model . {options}\n" in (made / "README.md").read_text()
+    assert f"nmt-frontier translate --model . {options}\n" in (made / "README.md").read_text()
 
 
 def test_marks_are_text_for_a_model_of_one_pair(folder, tmp_path):

@@ -1,4 +1,4 @@
-"""export.model reads Marian's files, also those of Firefox and Bergamot, and reports faults in one line."""
+"""nmt-frontier import reads Marian's files, also those of Firefox and Bergamot, and reports faults in one line."""
 
 import gzip
 import json
@@ -11,14 +11,14 @@ from marian_weights import options, vocabulary, weights, write_bin, write_npz, w
 from models import cut, sentences
 from translation import plain
 
-from common.errors import UserError
-from export.marian_parameters import Parameters
-from export.model import described, export, find
-from export.toolkits.found import Options
-from formats import native_map, native_vocabulary, native_weights, safetensors
-from formats.marian_binary import MAGIC
+from nmt_frontier.errors import UserError
+from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.marian_binary import MAGIC
+from nmt_frontier.importers.marian_parameters import Parameters
+from nmt_frontier.importers.model import described, export, find
+from nmt_frontier.model import native_map, native_vocabulary, native_weights, safetensors
 
-pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
+pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 LINES = sentences(20)
 FIREFOX = "model.xxyy.intgemm.alphas.bin"
 

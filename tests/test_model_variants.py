@@ -7,11 +7,10 @@ import pytest
 from models import cut, folders
 from search_set import SOURCES
 
-from common.errors import UserError
-from decode.translator import Tokenizer
 from experiments import altered_models
-from export import read_ctranslate2
-from formats import ctranslate2_model
+from nmt_frontier.errors import UserError
+from nmt_frontier.importers import ctranslate2_model, read_ctranslate2
+from nmt_frontier.translator import Tokenizer
 
 
 @pytest.mark.parametrize("name", ["float32", "int8"])

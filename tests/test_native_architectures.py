@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from native import KINDS, called, engine, kernels, outputs
 from plain_transformer import ACTIVATIONS, PIECES, Plain, model
 
-from formats import native_weights, safetensors
+from nmt_frontier.model import native_weights, safetensors
 
 RANDOM = np.random.default_rng(1)
 # One piece, one page of positions and its edges, and more than a block of rows.

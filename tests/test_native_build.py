@@ -17,7 +17,7 @@ import recurrent
 from native import KINDS, called, engine, engine_options, folders, kernels, outputs, sentences, worker
 
 from export import translate_command
-from formats import native_weights
+from nmt_frontier.model import native_weights
 
 SOURCE = Path(__file__).parents[1] / "engine"
 COMPILER = os.environ.get("CXX") or shutil.which("g++")
@@ -41,12 +41,12 @@ def built(folder, package, *options):
     """Build a library with options of CMake, and with SETS, some of them emulated. Returns its package's folder."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # cmake and ninja of the environment
     environment = {**os.environ, "PATH": path, "CXX": COMPILER}
-    library = "emulated/nmt_frontier_engine.so" if len(SETS) > 1 else "nmt_frontier_engine.so"
+    library = "emulated/engine.so" if len(SETS) > 1 else "engine.so"
     cores = str(len(os.sched_getaffinity(0)))
     subprocess.run(["cmake", "-S", SOURCE, "-B", folder, "-G", "Ninja", *options], check=True, env=environment)
     call = ["cmake", "--build", folder, "--target", library, "--parallel", cores]
     subprocess.run(call, check=True, env=environment)
-    copy = shutil.copytree(SOURCE / "python" / "nmt_frontier_engine", package / "nmt_frontier_engine")
+    copy = shutil.copytree(SOURCE / "python" / "nmt_frontier", package / "nmt_frontier")
     shutil.copy(folder / library, copy)
     return str(package)
 

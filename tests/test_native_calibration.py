@@ -7,13 +7,14 @@ import pytest
 from native import engine, folders, kernels, outputs, sentences
 from test_native_kernels import LIMITS, stored
 
-from common.errors import UserError
-from common.files import read_json
-from decode import engines
-from decode.engines import Search
-from formats import model_folder, native_weights, records, safetensors
-from formats.model_folder import Calibration
+from formats import records
 from measure import calibrate
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
+from nmt_frontier.model import model_folder, native_weights, safetensors
+from nmt_frontier.model.model_folder import Calibration
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Search
 
 LINES = ["a b c", "c b a d", "b"]
 SENTENCES = sentences(20)
@@ -59,7 +60,7 @@ def test_the_scales_of_every_product_are_found(kind):
 @kinds
 def test_a_fixed_model_decodes_nearly_as_before_and_in_any_batch_alike(kind, tmp_path):
     folder = fixed(kind, tmp_path / "model")
-    model_folder.check(folder, engines.describe(folder))
+    model_folder.check(folder, loading.describe(folder))
     before, after = opened(folders() / kind), opened(folder)
     together = outputs(after, SENTENCES)
     assert together == [outputs(after, [sentence])[0] for sentence in SENTENCES]
@@ -82,7 +83,7 @@ def test_the_command_writes_a_model_folder(tmp_path, monkeypatch):
     calibrate.main()
     about = read_json(output / "model.json")["made_by"]["input_scales"]
     assert about == {"text": "dev", "sentences": 3, "deviations": 1.1}
-    loaded = engines.load(output, Search(vocabulary_map=False))
+    loaded = loading.load(output, Search(vocabulary_map=False))
     assert len(loaded.translate([["▁a"], ["▁b", "▁c"]])) == 2
     assert {path.name for path in output.iterdir()} == {path.name for path in (folders() / "int8").iterdir()}
 

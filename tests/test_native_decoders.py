@@ -5,12 +5,12 @@ import pytest
 from decoders import CELLS, CONNECTED, SHAPES, SMALL, built, forced, translations, weights
 from native import called, engine, outputs, sentences, translated
 
-from common.errors import UserError
-from decode.engines.native import Native
 from export import read_opennmt_tf
-from formats import native_weights
 from formats.conversion import Converter
 from formats.shape import shape
+from nmt_frontier.errors import UserError
+from nmt_frontier.model import native_weights
+from nmt_frontier.search.native import Native
 
 LONGEST = 30
 BATCH = [[1 + number % 80 for number in sentence] for sentence in sentences(120)]

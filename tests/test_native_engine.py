@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from native import KINDS, WORDS, called, engine, engine_options, folders, model, outputs, sentences, vocabulary, worker
 
-from formats import ctranslate2_loading, native_map, native_weights, safetensors
-from formats.vocabulary_map import VocabularyMap
+from formats import ctranslate2_loading
+from nmt_frontier.model import native_map, native_weights, safetensors
+from nmt_frontier.model.vocabulary_map import VocabularyMap
 
 BATCH = sentences(200)
 LONGEST = 40  # pieces of translations in these tests

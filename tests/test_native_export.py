@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
+from pathlib import Path
 
 import models
 import numpy as np
@@ -19,17 +20,20 @@ from hypothesis import strategies as st
 from native import KINDS, WORDS, engine, folders, outputs, sentences, vocabulary
 from translation import run
 
-from common.errors import UserError
-from common.files import read_json
-from decode import engines
-from decode.engines import Search
-from decode.engines.native import Native
-from decode.translator import Tokenizer
-from export import model_folder, read_ctranslate2
-from formats import ctranslate2_loading, ctranslate2_model, native_map, native_vocabulary, native_weights, safetensors
-from formats.ctranslate2_model import Variable
-from formats.native_vocabulary import Vocabulary
-from formats.vocabulary_map import VocabularyMap
+from formats import ctranslate2_loading
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
+from nmt_frontier.importers import ctranslate2_model, read_ctranslate2
+from nmt_frontier.importers.ctranslate2_model import Variable
+from nmt_frontier.making import make
+from nmt_frontier.model import native_map, native_vocabulary, native_weights, safetensors
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.model.vocabulary_map import VocabularyMap
+from nmt_frontier.search import loading
+from nmt_frontier.search import native as native_engine
+from nmt_frontier.search.engine import Search
+from nmt_frontier.search.native import Native
+from nmt_frontier.translator import Tokenizer
 
 # Models of all kinds, compared with CTranslate2
 
@@ -426,10 +430,10 @@ def test_a_model_folder_holds_what_its_readme_lists():
 def test_a_foreign_map_and_missing_weights_are_refused(tmp_path, weights, vmap, message):
     if vmap:
         (tmp_path / "vmap.txt").write_text(vmap)
-    description, tokenizer = engines.describe(folders() / "int8"), folders() / "int8/sentencepiece.model"
+    description, tokenizer = loading.describe(folders() / "int8"), folders() / "int8/sentencepiece.model"
     with pytest.raises(UserError, match=message):
         files = folders() / weights, tokenizer, vmap and tmp_path / "vmap.txt"
-        model_folder.make(description, *files, tmp_path / "model")
+        make(description, *files, tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 
@@ -438,8 +442,8 @@ def test_the_engine_translates_a_folder_as_ctranslate2_does(mapped):
     """CTranslate2 gets one sentence a batch, since its candidates are those of a batch."""
     tokenizer = Tokenizer(folders() / "float32")
     batch = [tokenizer.encode(line) for line in models.sentences(40, seed=3)]
-    native = engines.load(folders() / "float32", Search(4, vocabulary_map=mapped, workers=2, threads=2))
-    peer = engines.load(folders() / "ctranslate2", Search(4, vocabulary_map=mapped))
+    native = loading.load(folders() / "float32", Search(4, vocabulary_map=mapped, workers=2, threads=2))
+    peer = loading.load(folders() / "ctranslate2", Search(4, vocabulary_map=mapped))
     expected = [peer.translate([sentence])[0] for sentence in batch]
     assert sum(a == b for a, b in zip(native.translate(batch), expected, strict=True)) >= len(batch) - 1
     assert native.effective_compute_type == "float32" and native.isa == engine.isa() and native.version
@@ -457,12 +461,12 @@ def test_the_command_translates_with_a_folder(kind):
 def test_an_output_is_no_longer_than_the_model_allows(folder):
     redescribe(folder, max_decoding_length=2)
     batch = [vocabulary().pieces(sentence) for sentence in sentences(40)]
-    found = engines.load(folder, Search()).translate(batch)
+    found = loading.load(folder, Search()).translate(batch)
     assert max(map(len, found)) == 2
 
 
 def test_an_unknown_piece_is_the_unknown_word_and_too_long_a_sentence_an_error_of_one_line():
-    one = engines.load(folders() / "float32", Search())
+    one = loading.load(folders() / "float32", Search())
     assert one.translate([["foreign"]]) == one.translate([["<unk>"]])
     with pytest.raises(UserError, match=r"native failed at a batch of 1 sentences, .*: .*has 5000 pieces"):
         one.translate([vocabulary().pieces([5] * 5000)])
@@ -476,22 +480,22 @@ def test_a_folder_with_a_damaged_file(folder, name, damage):
     flipped[-9] ^= 1
     (folder / name).write_bytes(flipped)
     with pytest.raises(UserError, match=name.replace(".", r"\.") + ": damaged, or not the one"):
-        engines.load(folder, Search(vocabulary_map=True))
+        loading.load(folder, Search(vocabulary_map=True))
     damage(folder / name)
     with pytest.raises(UserError, match=name.replace(".", r"\.")) as error:
-        engines.load(folder, Search(vocabulary_map=True), checksums=False)
+        loading.load(folder, Search(vocabulary_map=True), checksums=False)
     assert "\n" not in str(error.value)
 
 
 def test_without_the_engine_another_is_named(folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "nmt_frontier_engine", None)
+    monkeypatch.setitem(sys.modules, "nmt_frontier.bindings", None)
     with pytest.raises(UserError, match=r"native engine is not installed .* or decode a model folder of CTranslate2"):
-        engines.load(folder, Search())
+        loading.load(folder, Search())
 
 
 def test_types_are_supported_where_the_engine_is_installed(monkeypatch):
     assert Native.supported() == [*KINDS]
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(native_engine, "LIBRARY", Path("nowhere"))
     assert Native.supported() == []
 
 

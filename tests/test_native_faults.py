@@ -15,8 +15,8 @@ import models
 import pytest
 from native import called, engine, folders, outputs, sentences, worker
 
-from common.errors import UserError
-from decode.translator import Translator
+from nmt_frontier.errors import UserError
+from nmt_frontier.translator import Translator
 
 pytestmark = pytest.mark.slow
 
@@ -90,7 +90,17 @@ SOON = 20  # seconds, on a busy machine; a worker that did not stop would go on 
 def started(folder, *options):
     """Translate in a process and session of its own, which heeds SIGINT even if the tests run in the background."""
     files = ["--input", folder / "in", "--output", folder / "out"]
-    call = [sys.executable, "-m", "decode.translate", "--model", folders() / "float32", *BATCH, *files, *options]
+    call = [
+        sys.executable,
+        "-m",
+        "nmt_frontier",
+        "translate",
+        "--model",
+        folders() / "float32",
+        *BATCH,
+        *files,
+        *options,
+    ]
     heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     return subprocess.Popen([*map(str, call)], stderr=subprocess.PIPE, start_new_session=True, preexec_fn=heed)
 

@@ -16,10 +16,17 @@ import pytest
 import recurrent
 from native import KINDS, engine, folders, outputs, run, sentences
 
-from common.errors import UserError
-from decode import engines
-from decode.engines import Search
-from formats import native_map, native_packing, native_quantization, native_vocabulary, native_weights, safetensors
+from nmt_frontier.errors import UserError
+from nmt_frontier.model import (
+    native_map,
+    native_packing,
+    native_quantization,
+    native_vocabulary,
+    native_weights,
+    safetensors,
+)
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Search
 
 FEW = sentences(6, longest=8)
 
@@ -522,7 +529,7 @@ def test_a_vocabulary_of_another_model(change, message, tmp_path):
     change(stored)
     (folder / native_vocabulary.NAME).write_text(json.dumps(stored))
     with pytest.raises(UserError, match=f"{native_vocabulary.NAME}: {message}"):
-        engines.load(folder, Search(), checksums=False)
+        loading.load(folder, Search(), checksums=False)
 
 
 def test_the_unchanged_map_is_accepted(tmp_path):

@@ -15,7 +15,8 @@ import pytest
 from native import engine, folders, outputs, sentences, worker
 
 from export import translate_command
-from formats import decoding, native_map, native_packing, native_quantization, native_weights
+from nmt_frontier import limits
+from nmt_frontier.model import native_map, native_packing, native_quantization, native_weights
 
 ENGINE = Path(__file__).parents[1] / "engine"
 LONG, SHORT = sentences(300, seed=5, longest=60), sentences(4, seed=6)
@@ -165,4 +166,4 @@ def test_a_limit_is_the_same_number_in_both_languages(name):
 def test_the_command_has_the_limits_of_decode_translate():
     header = (ENGINE / "command" / "limits.h").read_text()
     assert {*re.findall(r"= (NMT_\w+);", header)} == translate_command.LIMITS.keys()
-    assert translate_command.LIMITS["NMT_MAXIMUM_INPUT"] == decoding.MAXIMUM_INPUT
+    assert translate_command.LIMITS["NMT_MAXIMUM_INPUT"] == limits.MAXIMUM_INPUT

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as drawn
 from native import KINDS, called, engine, folders, kernels, outputs, sentences, worker
 
-from common.errors import UserError
-from decode import engines
-from decode.engines import Search
-from formats import native_packing, native_quantization, native_weights, safetensors
+from nmt_frontier.errors import UserError
+from nmt_frontier.model import native_packing, native_quantization, native_weights, safetensors
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Search
 
 ROWS = 13  # more than any tile has, so that tiles of all sizes are used
 SIZES = [(16, 16), (16, 128), (48, 80), (64, 48), (1024, 128), (4096, 80)]  # inputs, outputs
@@ -371,7 +371,7 @@ def refusals(root):
     """Load a model in two ways in a process whose instruction set does not exist."""
     message = "NMT_ISA=avx3: this CPU has portable"
     with pytest.raises(UserError, match=message):
-        engines.load(Path(root) / "float32", Search())
+        loading.load(Path(root) / "float32", Search())
     with pytest.raises(engine.EngineError, match=message):
         worker(root=root)
     assert engine.isa() is None

@@ -9,14 +9,15 @@ import yaml
 from marian_models import PIECES, SHAPES, SMALL, VOCABULARY, convert, nematus, sentences, trained, translations
 from native import engine, outputs
 
-from common.errors import UserError
 from export import untrained_marian
 from export.import_teacher import Teacher, import_native
-from export.marian_parameters import CONFIG, Parameters
-from export.read_marian import read
-from formats import marian, native_weights, opennmt_tf
-from formats.native_vocabulary import Vocabulary
+from formats import marian, opennmt_tf
 from formats.shape import shape
+from nmt_frontier.errors import UserError
+from nmt_frontier.importers.marian_parameters import CONFIG, Parameters
+from nmt_frontier.importers.read_marian import read
+from nmt_frontier.model import native_weights
+from nmt_frontier.model.native_vocabulary import Vocabulary
 
 pytestmark = [
     pytest.mark.slow,

@@ -15,17 +15,17 @@ from native import engine, folders
 from test_distillation import asked, run
 from translation import plain
 
-from common.errors import UserError
-from common.files import read_json, write_json
 from distill import n_best_lists, parts
 from distill import teacher as native
 from distill import translate as translate_shard
 from distill.settings import Prefix
 from distill.teacher import CTranslate2Teacher, NativeTeacher, Teacher
 from distill.tokenization import tokenizers
-from export import read_ctranslate2
 from formats import records
-from formats.decoding import MAXIMUM_OUTPUT
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.importers import read_ctranslate2
+from nmt_frontier.limits import MAXIMUM_OUTPUT
 
 BENCHMARK = Path(__file__).parents[1] / "benchmarks/engine_distillation.py"
 SENTENCES = sentences(150, seed=7)
@@ -182,7 +182,7 @@ def test_results_are_the_same_bytes_for_any_shards_windows_and_threads(kind, tmp
 
 
 def test_teachers_translate_together_token_by_token(tmp_path):
-    """As decode.translate does; a model with itself is that model. The lists do not depend on threads and shards."""
+    """As the command does; a model with itself is that model. The lists do not depend on threads and shards."""
     first, other = folders() / "int8", folders() / "float32"
     bare = shutil.copytree(other, tmp_path / "bare", ignore=shutil.ignore_patterns("model.json"))  # as a study has it
     lists = {}

@@ -10,13 +10,13 @@ from descriptions import of_type
 from native import KINDS, engine, folders, kernels, outputs, sentences, worker
 from test_native_kernels import linear
 
-from common.errors import UserError
-from decode import engines, tuned
-from decode.engines import Search
-from decode.engines.native import tiled_rows, tiles
-from formats import model_folder, native_map, native_weights
-from formats.native_vocabulary import Vocabulary
 from measure import tune
+from nmt_frontier.errors import UserError
+from nmt_frontier.model import model_folder, native_map, native_weights
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.search import loading, tuned
+from nmt_frontier.search.engine import Search
+from nmt_frontier.search.native import tiled_rows, tiles
 
 CHOSEN = [tile for tile in engine.TILES if tile != "usual"]
 TIMED = [tile for tile in CHOSEN if tile != "amx" or engine.isa() == "amx"]
@@ -74,7 +74,7 @@ def test_the_fastest_tiles_are_kept_and_used(quick, tmp_path, monkeypatch):
     times["int8"]["amx"] = 3.0
     tune.tune(folder, ["a b"] * 300)
     assert tiles(folder, of_type("int8"), beam_size=1) == {(32, 64): "amx"}
-    assert engines.load(folder, Search(), checksums=False).translate([["a"]])
+    assert loading.load(folder, Search(), checksums=False).translate([["a"]])
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_tiles_of_amx_are_used_from_the_fewest_rows_that_pay(faster, fewest, tmp
     settings = {"isa": None, "batch_tokens": 512, "tiled_rows": found}
     (folder / model_folder.TUNED).write_text(json.dumps({tuned.here(1): settings}))
     assert {*tiled_rows(folder, 1).values()} == {fewest} and tiled_rows(folder, 4) == {}
-    assert engines.load(folder, Search(), checksums=False).translate([["a"]])
+    assert loading.load(folder, Search(), checksums=False).translate([["a"]])
     (folder / model_folder.TUNED).write_text(json.dumps({tuned.here(1): {**settings, "tiled_rows": {"32": 1}}}))
     with pytest.raises(UserError, match=r"tuned\.json: damaged .*tune again"):
         tiled_rows(folder, 1)
@@ -106,4 +106,4 @@ def test_damaged_settings_are_one_message(products, tmp_path):
     settings = {"isa": None, "batch_tokens": 512, "products": products}
     (folder / model_folder.TUNED).write_text(json.dumps({tuned.here(1): settings}))
     with pytest.raises(UserError, match=r"tuned\.json: damaged .*tune again"):
-        engines.load(folder, Search(), checksums=False)
+        loading.load(folder, Search(), checksums=False)

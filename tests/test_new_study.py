@@ -15,9 +15,9 @@ from snakefile import ROOT, dry_run
 from snakefile import planned as planned_jobs
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
-from common.errors import UserError
 from corpora import archives, grammar
 from corpora.availability import available
+from nmt_frontier.errors import UserError
 from study import config, rates
 from study.configuration import typed
 from study.estimate import wall_seconds

@@ -5,9 +5,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from common import machine
-from common.errors import UserError
 from measure import exclusive_node
+from nmt_frontier import machine
+from nmt_frontier.errors import UserError
 
 SHARED = "job 7 shares its node.*--exclusive"
 

@@ -14,8 +14,8 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from common.files import read_json, write_json
 from findings import cost
+from nmt_frontier.files import read_json, write_json
 
 pytestmark = pytest.mark.long
 

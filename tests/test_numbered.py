@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from models import sentencepiece_model
 
-from decode.translator import Tokenizer
-from formats import tokenizers
-from formats.native_vocabulary import Vocabulary
-from formats.numbered import Numbered
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.text import tokenizers
+from nmt_frontier.text.numbered import Numbered
+from nmt_frontier.translator import Tokenizer
 
 LINES = st.text("abcdefgh .▁<s>中", max_size=30) | st.sampled_from([">>cs<< abc", "中国 ab", "<unk> </s>", ""])
 EXTRA = ["<blank>", ">>cs<<", "中", "of the model"]  # pieces that SentencePiece lacks

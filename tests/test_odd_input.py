@@ -16,14 +16,14 @@ from models import folders, sentences
 from translation import run
 
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
-from decode.pipeline import Pipeline
-from decode.translate import report, resumable_output, translate
-from decode.translator import Tokenizer, Translator
 from formats import marian, opennmt_tf
-from formats.native_vocabulary import Vocabulary
-from formats.sentence import has_letters
-from formats.vocabulary_map import SPECIAL
+from nmt_frontier.command.translate import report, resumable_output, translate
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.model.vocabulary_map import SPECIAL
+from nmt_frontier.search.native import Native
+from nmt_frontier.search.pipeline import Pipeline
+from nmt_frontier.sentence import has_letters
+from nmt_frontier.translator import Tokenizer, Translator
 from train.vocabulary import train
 
 COPIED = ["-", "—", "...", "42", "18.10", "€ 18,10", "1,000,000", "12:30 - 14:00", "😀", "2 × 3 = 6", "²", "…", "?!"]

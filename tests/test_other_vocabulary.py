@@ -3,7 +3,7 @@
 import pytest
 from training_settings import VALUES, model
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 from train.training import start_from
 
 pytestmark = pytest.mark.slow

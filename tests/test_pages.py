@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from common.files import read_json
 from formats import measurement
+from nmt_frontier.files import read_json
 from report import figure, front, front_page, pages
 from report.keep import compact
 

@@ -9,8 +9,8 @@ import pytest
 from cpus import CPUS, pretend
 from snakefile import ROOT, TINY, arguments_of, succeeded
 
-from common import machine
-from decode.engines.native import Native
+from nmt_frontier import machine
+from nmt_frontier.search.native import Native
 from study import config, schema
 from study.configuration import typed
 from study.job_limits import Requests

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from snakefile import ROOT
 
-from common.command_line import named_path, there
-from common.errors import UserError
+from nmt_frontier.command_line import named_path, there
+from nmt_frontier.errors import UserError
 
 WRITTEN = {
     "--output", "--outputs", "--cache", "--csv", "--headline", "--averaged", "--runs", "--rejected", "--translations",

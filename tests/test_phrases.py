@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phrase_tables import PIECES, aligned_pairs, counted, map_entries, named
 
-from common.errors import UserError
 from export import coverage, phrase_table, phrases, sorted_counts
 from export.phrase_table import PhraseTable
 from export.phrases import MAX_NGRAM, MAX_VOCABULARY, piece_index
 from export.vocabulary_map import Knobs, always_on, write
 from formats import records
-from formats.sentence import split_pieces
-from formats.vocabulary_map import VocabularyMap
+from nmt_frontier.errors import UserError
+from nmt_frontier.model.vocabulary_map import VocabularyMap
+from nmt_frontier.sentence import split_pieces
 
 
 def consistent(source, target, links):

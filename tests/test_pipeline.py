@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import UserError
-from decode.batching import batches
-from decode.engines import Engine
-from decode.pipeline import (
+from nmt_frontier.command.translate import decoded, replaced
+from nmt_frontier.errors import UserError
+from nmt_frontier.search.batching import batches
+from nmt_frontier.search.engine import Engine
+from nmt_frontier.search.pipeline import (
     MAXIMUM_CHARACTERS,
     MAXIMUM_INPUT,
     WINDOW_BATCHES,
@@ -24,7 +25,6 @@ from decode.pipeline import (
     split,
     windows,
 )
-from decode.translate import decoded, replaced
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abc"), max_size=12), max_size=60)
 
@@ -154,7 +154,7 @@ def test_a_character_in_bytes_is_not_split():
 
 @given(st.text("ab ", max_size=60), st.integers(4, 20))
 def test_a_line_in_chunks_of_text_is_the_line(line, limit):
-    with mock.patch("decode.pipeline.MAXIMUM_CHARACTERS", limit):
+    with mock.patch("nmt_frontier.search.pipeline.MAXIMUM_CHARACTERS", limit):
         parts = [*chunks(line)]
     assert "".join(parts) == line and all(len(part) <= limit for part in parts)
 

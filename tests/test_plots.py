@@ -12,12 +12,12 @@ from measured import replaced
 from msgspec import convert
 from reports import FIXTURE, REFERENCE, TIMED, run
 
-from common.errors import UserError
-from common.files import write_json
 from findings import best_model, comparison
 from formats import measurement
 from formats.learning import Learning
 from formats.measurement import Spread
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_json
 from report import corpora_page, figure, front, labels, published, training
 
 SPEED = "source_words_per_second"

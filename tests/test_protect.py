@@ -14,16 +14,16 @@ from models import folders, sentences
 from reports import run
 from stages import through
 
-from common.errors import UserError
-from decode.engines.native import Native
-from decode.text.protection import Protection, summary, symbols_of
-from decode.translator import Translator
 from findings.survival import survive
 from formats import records
-from formats.protection import KINDS, SYMBOL, SYMBOLS, Finder
-from formats.sentence import one_line, sentence
-from formats.tokenizers import pieces
 from measure import perturb
+from nmt_frontier.errors import UserError
+from nmt_frontier.search.native import Native
+from nmt_frontier.sentence import one_line, sentence
+from nmt_frontier.text.items import KINDS, SYMBOL, SYMBOLS, Finder
+from nmt_frontier.text.protection import Protection, summary, symbols_of
+from nmt_frontier.text.tokenizers import pieces
+from nmt_frontier.translator import Translator
 from report import robustness as page
 from train import augmentation
 from train.vocabulary import train
@@ -271,7 +271,7 @@ def test_symbols_through_an_engine_and_in_the_measurement(tmp_path):
 
 def test_the_command(tmp_path):
     (tmp_path / "in").write_text(f"{TEXT}\n42\n")
-    command = ["-m", "decode.translate", "--model", str(folders()["int8"]), "--input", str(tmp_path / "in")]
+    command = ["-m", "nmt_frontier", "translate", "--model", str(folders()["int8"]), "--input", str(tmp_path / "in")]
 
     def done(*options):
         return subprocess.run([warm.python(), *command, *options], capture_output=True, text=True)

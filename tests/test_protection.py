@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.protection import KINDS, PATTERNS, SYMBOLS, Finder
 from measure import perturb
+from nmt_frontier.text.items import KINDS, PATTERNS, SYMBOLS, Finder
 from train import augmentation
 
 FOUND = {  # what is marked is what must be found

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UserError
 from formats import measurement
+from nmt_frontier.errors import UserError
 from report import quality_front
 
 KEPT = Path(__file__).parents[1] / "results/reference"

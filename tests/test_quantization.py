@@ -7,11 +7,11 @@ import pytest
 from measured import measured
 from models import folders
 
-from common.errors import UserError
 from export import quantization
-from formats import ctranslate2_model
 from formats.conversion import Converter
 from formats.opennmt_tf import load_checkpoint
+from nmt_frontier.errors import UserError
+from nmt_frontier.importers import ctranslate2_model
 from report import quantization as quantization_report
 
 

@@ -6,8 +6,8 @@ import tensorflow as tf
 from training_settings import TOKENS, VALUES, model, typed
 
 from export import read_opennmt_tf
-from formats import native_quantization, native_weights
-from formats.native_quantization import INT4_INPUTS
+from nmt_frontier.model import native_quantization, native_weights
+from nmt_frontier.model.native_quantization import INT4_INPUTS
 from train.dataset import dataset
 from train.quantization import RoundedWeights
 from train.replicas import PARAMETERS, FirstBatches

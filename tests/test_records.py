@@ -8,8 +8,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import UserError
 from formats import batches, records
+from nmt_frontier.errors import UserError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 PAIRS = st.lists(st.tuples(TEXT.map(records.sentence), TEXT.map(records.sentence)))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from common.files import read_json, write_json
+from nmt_frontier.files import read_json, write_json
 from report.keep import rounded
 
 ROOT = Path(__file__).parents[1]

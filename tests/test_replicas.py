@@ -19,7 +19,7 @@ from test_training import (  # noqa: F401 (fixtures)
 )
 from training_settings import entry
 
-from common.files import read_json
+from nmt_frontier.files import read_json
 
 pytestmark = pytest.mark.long
 

@@ -9,8 +9,8 @@ import pytest
 from reports import FIXTURE, run
 
 import report
-from common.errors import UserError
-from common.files import write_json
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_json
 from report import figure
 from report.__main__ import TABLES
 from report.registry import SUBJECTS, files
@@ -43,7 +43,7 @@ def imported(path):
 @pytest.mark.parametrize("path", [*sorted(FOLDER.glob("*.py")), *OF_PAPERS], ids=lambda path: path.stem)
 def test_a_report_knows_only_what_is_on_disk(path):
     packages = {folder.name for folder in FOLDER.parent.iterdir() if folder.is_dir()}
-    assert packages & set(imported(path)) <= {"common", "findings", "formats", "papers", "report"}
+    assert packages & set(imported(path)) <= {"common", "findings", "formats", "nmt_frontier", "papers", "report"}
 
 
 def test_every_function_that_makes_a_table_or_a_picture_has_a_line_in_the_registry():

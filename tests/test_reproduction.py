@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UserError
 from formats import measurement
+from nmt_frontier.errors import UserError
 from report import beside_paper, reproduction, rows
 from report.claims import NEEDS, NOT_RUN, OTHER, VERDICTS, papers
 from study import config

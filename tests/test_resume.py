@@ -14,9 +14,10 @@ import pytest
 from models import folders, sentences
 from translation import COMMAND, run
 
-from common.errors import UserError
-from common.files import read_json, write_json
-from decode import translate
+from nmt_frontier.command import translate
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.translator import Translator
 
 pytestmark = pytest.mark.slow
 
@@ -197,3 +198,12 @@ def test_the_message_names_what_differs(tmp_path):
     (model / "weights").unlink()
     with pytest.raises(UserError, match=r"out was begun with workers 2, not 3; go on with the same"):
         opened(tmp_path / "out", translate.progress_key([model], {"beam_size": 1, "workers": 3}))
+
+
+def test_an_output_of_version_0_9_is_gone_on_with(model):
+    """Its notes name all options of text, or none but those that were given."""
+    plain, marked = ({"long_lines": "cut", "copying": True, "end_loops": True}, {"html": False, "sentences": True})
+    for options, noted in (({}, plain), ({"sentences": True}, plain | marked | {"replace_unknown": False})):
+        key = translate.progress_key([model], Translator(model, **options).settings)
+        assert not translate._changes(key | noted, key)
+        assert translate._changes(key | noted | {"copying": False}, key) == "copying False, not True"

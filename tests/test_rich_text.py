@@ -20,18 +20,17 @@ from stages import through
 from test_markup import Nesting, element
 from translation import run
 
-from common.errors import UserError
-from common.files import write_json
-from decode import translate
-from decode.engines.interface import Attended
-from decode.text import sentences as stage
-from decode.text.alignment import Attention
-from decode.text.capitals import Capitals
-from decode.text.markup import Line, Markup
-from decode.text.sentences import splitter
-from decode.translator import Tokenizer, Translator
-from formats.model_folder import Alignment, describe
-from formats.protection import KINDS, SYMBOLS, Finder
+from nmt_frontier.command import translate
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_json
+from nmt_frontier.model.model_folder import Alignment, describe
+from nmt_frontier.text import sentences as stage
+from nmt_frontier.text.alignment import Attended, Attention
+from nmt_frontier.text.capitals import Capitals
+from nmt_frontier.text.items import KINDS, SYMBOLS, Finder
+from nmt_frontier.text.markup import Line, Markup
+from nmt_frontier.text.sentences import splitter
+from nmt_frontier.translator import Tokenizer, Translator
 from train import augmentation
 
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from models import folders, sentences
 from reports import run
 
-from common.errors import UserError
-from common.files import read_json, write_json
 from findings.loops import looping, said_twice
 from findings.survival import survive, survives
 from formats import records
-from formats.protection import KINDS
 from measure import perturb, robustness
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.text.items import KINDS
 from report import robustness as page
 
 PAIRS = [

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from measured import measured
 
-from common.errors import UserError
-from common.files import read_json, write_json
 from formats import measurement
 from formats.shape import registry, shape
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
 from report import claims, pages, rows
 from report.claims import TOLERANCES
 from report.rows import Run

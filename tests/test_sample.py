@@ -12,9 +12,9 @@ import warm
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.files import read_json
 from corpora import subset
 from formats import records
+from nmt_frontier.files import read_json
 from train import sample
 
 WEIGHTS = st.lists(st.integers(1, 50), min_size=1, max_size=5)

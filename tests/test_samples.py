@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reports import run
 
-from common.errors import UserError
-from common.files import read_json, write_text
 from formats import records
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_text
 from report import samples
 
 LINES = 50

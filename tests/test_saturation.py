@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from models import folders, sentences
 
-from common import cpu
 from formats import ctranslate2_products as products
 from formats import records
 from measure import int8_other_cpus
 from measure.task import Decoding, Task
+from nmt_frontier import cpu
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 LIMITED = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2"}  # as on a CPU without VNNI
@@ -77,7 +77,7 @@ def test_predictions_equal_what_is_computed(monkeypatch):
 @pytest.mark.slow
 def test_decoding_where_products_saturate_warns():
     def warnings(kind, environment):
-        call = [sys.executable, "-m", "decode.translate", "--workers", "1", "--model", folders()[kind]]
+        call = [sys.executable, "-m", "nmt_frontier", "translate", "--workers", "1", "--model", folders()[kind]]
         pipes = {"input": "".join(f"{line}\n" for line in sentences(3)), "capture_output": True, "text": True}
         return subprocess.run(call, env=os.environ | environment, check=True, **pipes).stderr.splitlines()
 

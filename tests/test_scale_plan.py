@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import UserError
-from common.files import read_json
 from findings.cost import prices
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
 from report import scale_plan as report
 from study import config, scale_plan, workload
 from study.configuration import typed

@@ -13,11 +13,11 @@ from measured import measured
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
-from common.errors import UserError
-from common.files import read_json, write_json
 from formats import measurement, records
 from measure import score
 from measure.bootstrap import Bootstrap, Scorer, p_value
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
 
 GENERATOR = random.Random(1)
 TEXT = "der die das ein eine Hund Katze Mann läuft sitzt springt, und auf im Gras Wasser. rot groß 3,5 schnell"

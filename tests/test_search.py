@@ -10,12 +10,12 @@ from measured import measured, replaced
 from models import folders
 from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test_set)
 
-from common.errors import UserError
-from decode.batching import batches, by_sentence
-from decode.pipeline import WINDOW_BATCHES, Pipeline
-from decode.translator import Tokenizer
 from measure import in_process, kept_runs, protocol, timing_loop
 from measure.timing_loop import Repeats, Usage
+from nmt_frontier.errors import UserError
+from nmt_frontier.search.batching import batches, by_sentence
+from nmt_frontier.search.pipeline import WINDOW_BATCHES, Pipeline
+from nmt_frontier.translator import Tokenizer
 from papers.fastseq2021 import encoder_cache, ngram_timing, pipeline_cost
 from papers.wnmt2018 import beam_batch, components, components_tf
 

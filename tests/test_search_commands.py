@@ -16,11 +16,11 @@ from measured import replaced
 from models import folders
 from search_set import CORE, SOURCES, search_set  # noqa: F401 (the fixture test_set)
 
-from common.errors import UserError
-from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
 from formats import measurement, records
 from measure import in_process
+from nmt_frontier.errors import UserError
+from nmt_frontier.search import loading
 from papers.fastseq2021 import pipeline_cost, pipeline_cost_report
 from papers.wnmt2018 import beam_batch_report, components, components_native, components_report
 from papers.wnmt2018.documents import OPERATORS
@@ -194,7 +194,7 @@ def test_components_by_the_native_engines_own_clock(native, test_set, tmp_path):
 
 
 def test_the_groups_have_each_component_of_the_engine_once(native):
-    from nmt_frontier_engine import components as names
+    from nmt_frontier.bindings import components as names
 
     assert sorted(itertools.chain(*components_native.GROUPS.values())) == sorted(names())
     assert tuple(components_native.GROUPS) == components.COMPONENTS
@@ -284,7 +284,7 @@ def test_copies_of_the_memory_of_a_recurrent_model(gru, test_set, tmp_path):
 
 def test_what_cannot_be_measured_is_refused(test_set, tmp_path):
     with pytest.raises(UserError, match="is for OpenNMT-tf, not for CTranslate2"):
-        engines.describe_for(folders()["opennmt-tf"], CTranslate2)
+        loading.describe_for(folders()["opennmt-tf"], CTranslate2)
     records.write(empty := tmp_path / "empty.tsv.zst", [("", "")])
     conditions = in_process.Conditions(runs=1, noise=1.0, test_set=Path(empty), sentences=None, core=CORE)
     with pytest.raises(UserError, match="no sentence with a piece"):

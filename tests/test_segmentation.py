@@ -10,8 +10,8 @@ import pytest
 import tensorflow as tf
 from training_settings import TOKENS, model, typed
 
-from common.errors import UserError
-from formats.tokenizers import pieces
+from nmt_frontier.errors import UserError
+from nmt_frontier.text.tokenizers import pieces
 from train import vocabulary
 from train.dataset import dataset
 from train.segmentation import Segmentations, drawn, words

@@ -12,13 +12,13 @@ from databases import BIBLE, bible
 from mirrored_texts import ENGLISH, GERMAN, PAIRS, fails, fetched, records_of, refused, rows, saved, tarred, zipped
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
-from common.files import sha256
 from corpora import fetch
 from corpora.availability import available
 from corpora.sources import mtdata as catalogue
 from corpora.sources import source_of
 from corpora.sources.stored import MIRROR
 from formats import records
+from nmt_frontier.files import sha256
 from study import config
 
 FOLDER = os.environ.get(MIRROR)

@@ -14,20 +14,21 @@ from descriptions import redescribe
 from measured import replaced
 from models import folders, sentences
 
-from common import machine
-from common.errors import UserError
-from common.files import write_json
-from decode import engines, tuned
-from decode.engines import Search, load
-from decode.translator import Translator
 from experiments import architectures, switches, table_rows
 from experiments.table_rows import Row
 from findings.comparison import times_faster
 from formats import ctranslate2_products as products
 from formats import measurement, records
-from formats.switches import values
 from measure import score
 from measure.task import Task
+from nmt_frontier import machine
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_json
+from nmt_frontier.search import loading, tuned
+from nmt_frontier.search.engine import Search
+from nmt_frontier.search.loading import load
+from nmt_frontier.search.switches import values
+from nmt_frontier.translator import Translator
 from papers.devlin2017 import identities, identities_report
 from papers.marian2018 import tables
 from papers.wngt2020 import end_to_end, end_to_end_report, ladder, ladder_report, scaling, scaling_report, table5
@@ -45,8 +46,8 @@ SOURCES = sentences(6, seed=4)
 @pytest.fixture
 def two_cores(monkeypatch):
     monkeypatch.setattr(machine, "cores", lambda: (0, 1))
-    monkeypatch.setattr(engines, "isa", lambda *_: "AVX512")
-    monkeypatch.setattr(machine, "packs", lambda: True)
+    monkeypatch.setattr(loading, "isa", lambda *_: "AVX512")
+    monkeypatch.setattr(products, "packs", lambda: True)
 
 
 @pytest.fixture
@@ -160,13 +161,13 @@ def test_every_rung_has_one_switch_more(two_cores):
 def test_some_machines_have_fewer_rungs(two_cores, monkeypatch):
     """On other CPUs than Intel's CTranslate2 has another library of matrix products, which never packs."""
     packing = ladder.rungs(*folders().values())
-    monkeypatch.setattr(machine, "packs", lambda: False)
+    monkeypatch.setattr(products, "packs", lambda: False)
     found = ladder.rungs(*folders().values())
     assert set(packing) - set(found) == {"packed matrices"}
     assert not any("packed" in rung.without for rung in found.values())
     assert packing[ladder.OVERLAPPING] == found[ladder.OVERLAPPING]
     monkeypatch.setattr(machine, "cores", lambda: (3,))
-    monkeypatch.setattr(engines, "isa", lambda *_: None)
+    monkeypatch.setattr(loading, "isa", lambda *_: None)
     found = ladder.rungs(*folders().values())
     assert list(found)[-2:] == ["vocabulary map", "overlapping stages"]
     assert {rung.isa for rung in found.values()} == {None} and ladder.on_all_cores(found["overlapping stages"]) == {}
@@ -533,7 +534,7 @@ def test_every_rung_computes_less_in_one_way_more(two_cores, layered):
     assert differences(found.values()) == [{name} for name in expected]
     assert {rung.beam_size for rung in found.values()} == {4} and all(rung.vocabulary_map for rung in found.values())
     for folder in layered:
-        (folder / engines.of(folder).map_file).unlink()
+        (folder / loading.of(folder).map_file).unlink()
     assert not any(rung.vocabulary_map for rung in identities.rungs(identities.by_type(layered)).values())
 
 

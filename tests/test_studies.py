@@ -11,11 +11,11 @@ from forked import PLAIN_GRAPHS
 from models import folders
 from snakefile import TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K, dry_run, on_last_core, succeeded, warm_snakemake
 
-from common.files import read_json
 from corpora.availability import available
-from decode.engines.native import Native
 from distill import n_best_lists
 from formats import records
+from nmt_frontier.files import read_json
+from nmt_frontier.search.native import Native
 from study import config
 
 pytestmark = pytest.mark.long

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from common.document import argument
 from findings.comparison import BASELINE
-from formats.protection import SYMBOLS
 from measure.configuration import Configuration
+from nmt_frontier.text.items import SYMBOLS
 from study import config
 from study.configuration import typed
 from study.plan import Study

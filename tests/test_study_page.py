@@ -11,10 +11,10 @@ from msgspec import convert
 from outline import Outline
 from reports import FIXTURE, REFERENCE, TIMED, run
 
-from common.files import read_json, write_json, write_text
 from findings import best_model, captions, comparison
 from formats import measurement
 from formats.learning import Learning
+from nmt_frontier.files import read_json, write_json, write_text
 from report import ablation_table, recommendation, study_page, teacher_student
 
 IDEAS = "What each idea brought"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import UserError
-from common.files import read_json, write_json
 from corpora.subset import subset
 from formats import records
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
 
 
 def corpus(folder, lines, claimed=None, **about):

@@ -15,17 +15,18 @@ from measured import measured
 from models import folders, sentences
 from translation import run
 
-from common.errors import UserError
-from decode import engines
-from decode.engines import Search
-from decode.engines.native import ISA
-from decode.translator import Tokenizer, Translator, decoding_options
-from formats import ctranslate2_products, measurement, switches
-from formats.switches import SWITCHES
+from formats import ctranslate2_products, measurement
 from measure import kept_runs
 from measure import run as measure_run
 from measure.configuration import Configuration
 from measure.task import Task
+from nmt_frontier.command import decoding
+from nmt_frontier.errors import UserError
+from nmt_frontier.search import loading, switches
+from nmt_frontier.search.engine import Search
+from nmt_frontier.search.native import ISA
+from nmt_frontier.search.switches import SWITCHES
+from nmt_frontier.translator import Tokenizer, Translator
 
 OTHER = {name: {name: 3} if switch.unit else {"without": frozenset({name})} for name, switch in SWITCHES.items()}
 HERE = folders()
@@ -39,24 +40,24 @@ def trigrams(pieces):
 
 @pytest.mark.parametrize(("name", "known"), [("float32", "CTranslate2"), ("opennmt-tf", "OpenNMT-tf")])
 def test_a_switch_that_an_engine_lacks_is_refused_by_name(name, known):
-    had = {*switches.of_engine(engines.of(HERE[name]).name), *switches.of_pipeline()}
+    had = {*switches.of_engine(loading.of(HERE[name]).name), *switches.of_pipeline()}
     for switch in set(SWITCHES) - had - {"map_per_sentence"}:  # its map is of the batch anyway
         with pytest.raises(UserError, match=f"{known} has no {switches.option(switch)}; leave it out"):
-            engines.load(HERE[name], Search(**OTHER[switch]))
+            loading.load(HERE[name], Search(**OTHER[switch]))
     with pytest.raises(UserError, match="has no --no-parallel-scan, --no-shared-cache; leave it out"):
-        engines.load(HERE[name], Search(without=frozenset({"shared_cache", "parallel_scan"})))
+        loading.load(HERE[name], Search(without=frozenset({"shared_cache", "parallel_scan"})))
 
 
 def test_the_map_of_ctranslate2_is_always_of_the_batch():
     batch = [Tokenizer(HERE["int8"]).encode(line) for line in LINES[:8]]
     searches = [Search(vocabulary_map=True, **more) for more in ({}, OTHER["map_per_sentence"])]
-    own, shared = (engines.load(HERE["int8"], search).translate(batch) for search in searches)
+    own, shared = (loading.load(HERE["int8"], search).translate(batch) for search in searches)
     assert own == shared
 
 
 def test_ctranslate2_blocks_ngrams(tmp_path):
     batch = [Tokenizer(HERE["float32"]).encode(line) for line in LINES]
-    free, blocked = (engines.load(HERE["float32"], Search(blocked_ngram=size)).translate(batch) for size in (0, 3))
+    free, blocked = (loading.load(HERE["float32"], Search(blocked_ngram=size)).translate(batch) for size in (0, 3))
     assert any(max(trigrams(pieces).values(), default=0) > 1 for pieces in free)
     assert all(max(trigrams(pieces).values(), default=1) == 1 for pieces in blocked)
 
@@ -127,14 +128,14 @@ def pretend_switch(monkeypatch):
 
 def test_an_entry_of_the_table_is_everywhere(pretend_switch, tmp_path):
     parser = argparse.ArgumentParser()
-    decoding_options(parser)
+    decoding.add(parser)
     assert re.search(r"--no-pixie-dust\s+decode by hand \(with wings\)", parser.format_help())
     assert parser.parse_args(["--model", str(tmp_path), "--no-pixie-dust"]).without == ["pixie_dust"]
     plain, off = Configuration(HERE["int8"]), frozenset({"pixie_dust"})
     changed = replace(plain, without=off)
     assert changed.name == f"{plain.name}.pixie_dust-False" and changed.decoding.options["without"] == off
     with pytest.raises(UserError, match="CTranslate2 has no --no-pixie-dust; leave it out"):
-        engines.load(HERE["int8"], Search(without=off))
+        loading.load(HERE["int8"], Search(without=off))
     record = measured(length_penalty=1.0, **changed.settings)
     assert "|pixie_dust:no|" in kept_runs.signature(record) and record.as_json()["pixie_dust"] is False
     assert "pixie_dust" not in measured(length_penalty=1.0, **plain.settings).as_json()
@@ -167,7 +168,7 @@ def test_the_variable_of_an_instruction_set_is_a_fact_of_the_engine(tmp_path, mo
     assert Configuration(native).environment == {} and Configuration(native, isa="avx2").environment == {ISA: "avx2"}
     assert Configuration(HERE["opennmt-tf"], isa="AVX2").environment == {}
     monkeypatch.setenv(ISA, "portable")
-    found = [engines.isa(folder) for folder in (native, HERE["int8"], HERE["opennmt-tf"])]
+    found = [loading.isa(folder) for folder in (native, HERE["int8"], HERE["opennmt-tf"])]
     assert found == ["portable", "AVX512", None]
 
 
@@ -193,36 +194,38 @@ def test_slower_switches_translate_the_same(native, switch, beam_size):
 
 def test_finished_sentences_are_kept_in_greedy_search_only(native):
     with pytest.raises(UserError, match="only greedy search keeps finished sentences"):
-        engines.load(native, Search(4, without=frozenset({"remove_finished"})))
+        loading.load(native, Search(4, without=frozenset({"remove_finished"})))
 
 
 def test_the_switches_of_the_engine_are_those_of_the_table(native):
-    import nmt_frontier_engine as engine
+    from nmt_frontier import bindings as engine
 
     names = [name for name in switches.of_engine("native") if name in switches.flags()]
     assert sorted(engine.SWITCHES) == sorted(names)
     for bit, name in enumerate(engine.SWITCHES):
-        loaded = engines.load(native, Search(without=frozenset({name, "overlap"})))
+        loaded = loading.load(native, Search(without=frozenset({name, "overlap"})))
         assert engine._options(loaded._options).without == 1 << bit
 
 
 def test_an_engine_with_other_switches_is_one_line(native, pretend_switch):
-    with pytest.raises(UserError, match=r"of another version, with other switches \(pixie_dust\); run `make install`"):
-        engines.load(native, Search())
+    with pytest.raises(
+        UserError, match=r"of another version, with other switches \(pixie_dust\); install nmt-frontier again"
+    ):
+        loading.load(native, Search())
 
 
 @pytest.mark.parametrize("part", ["INTERFACE", "_Options"])
 def test_a_library_with_another_interface_is_one_line(native, part, monkeypatch):
-    import nmt_frontier_engine as engine
+    from nmt_frontier import bindings as engine
 
     other = {"INTERFACE": 1, "_Options": engine._Batch}
     monkeypatch.setattr(engine, part, other[part])
-    with pytest.raises(ImportError, match=r"^nmt_frontier_engine.so is of another version than its package \(interf"):
-        engine._load(Path(engine.__file__).with_name("nmt_frontier_engine.so"))
+    with pytest.raises(ImportError, match=r"^engine.so is of another version than its package \(interf"):
+        engine._load(Path(engine.__file__).with_name("engine.so"))
 
 
 def test_every_function_of_the_interface_has_its_types(native):
-    import nmt_frontier_engine as engine
+    from nmt_frontier import bindings as engine
 
     header = (Path(__file__).parents[1] / "engine/bindings/c_api.h").read_text()
     declared = re.findall(r"NMT_EXPORT [^(;]*?nmt_(\w+)\((.*?)\);", header, re.DOTALL)
@@ -270,7 +273,7 @@ def test_the_sets_of_ctranslate2_are_those_of_the_cpu(tmp_path, monkeypatch, nam
     monkeypatch.setenv(ctranslate2_products.ISA, "AVX512")
     if "AVX512" not in expected:
         with pytest.raises(UserError, match=r"CT2_FORCE_CPU_ISA=AVX512: this CPU has GENERIC, AVX, AVX2$"):
-            engines.load(HERE["float32"], Search())
+            loading.load(HERE["float32"], Search())
     monkeypatch.setattr(ctranslate2_products.platform, "machine", lambda: "aarch64")
     assert ctranslate2_products.sets() == ["GENERIC", "NEON"]
 
@@ -282,7 +285,7 @@ def test_what_an_engine_raises_while_it_decodes_is_one_line(monkeypatch, error):
     def raised(*_, **__):
         raise error("Invalid CPU ISA:\n AVX9000")
 
-    engine = engines.load(HERE["float32"], Search())
+    engine = loading.load(HERE["float32"], Search())
     monkeypatch.setattr(engine, "_translator", SimpleNamespace(translate_batch=raised))
     with pytest.raises(UserError) as refused:
         engine.translate([["a", "b"], ["a"]])

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from measured import measured, replaced
 from reports import FIXTURE, ROOT, TIMED, run
 
-from common.errors import UserError
-from common.files import write_text
 from decode.engines import ENGINES
 from findings import best_model, captions, comparison
 from findings.comparison import matching
 from findings.cost import NO_PRICE
 from formats import measurement
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_text
 from report import measurements, recommendation, samples, terminal
 from report.measurements import headline
 
@@ -331,9 +331,10 @@ def test_the_command_that_is_printed_decodes_as_measured(tmp_path, timed):
 
 def test_the_command_that_is_printed_runs_without_an_active_environment(tmp_path, timed, monkeypatch):
     (tmp_path / captions.model_folder(best_model.best(timed))).mkdir(parents=True)
-    for path, program in (("/nowhere", sys.executable), (str(Path(sys.executable).parent), "python")):
+    beside = Path(sys.executable).with_name("nmt-frontier")
+    for path, program in (("/nowhere", beside), (str(beside.parent), "nmt-frontier")):
         monkeypatch.setenv("PATH", path)
-        assert f'echo "..." | {program} -m decode.translate' in terminal.translating(timed, tmp_path)
+        assert f'echo "..." | {program} translate' in terminal.translating(timed, tmp_path)
 
 
 def taught(records, bleu=0.0):

@@ -12,11 +12,12 @@ import pytest
 import tensorflow as tf
 from training_settings import TOKENS, VALUES, entry, model, phase, typed
 
-from common import cpu
-from common.errors import UserError
-from common.files import write_json
-from formats import records, tokenizers
+from formats import records
 from formats.shape import registry, shape
+from nmt_frontier import cpu
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_json
+from nmt_frontier.text import tokenizers
 from train import sample, vocabulary
 from train.dataset import dataset, groups, longest, rows, shuffle_buffer
 from train.guided_alignment import cost

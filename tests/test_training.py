@@ -14,10 +14,10 @@ import tensorflow as tf
 import warm
 from training_settings import TOKENS, TRAINING, VALUES, entry, phase
 
-from common import cpu
-from common.files import read_json
 from export import read_opennmt_tf
 from formats import records
+from nmt_frontier import cpu
+from nmt_frontier.files import read_json
 from train import sample
 from train.training_record import left_out
 

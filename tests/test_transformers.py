@@ -7,16 +7,16 @@ import pytest
 from huggingface_models import CONFIGS, LANGUAGES, PAD, write
 from models import sentences
 
-from decode.translator import Tokenizer
-from export.model import export
-from export.toolkits.found import Options
-from formats import native_weights, safetensors
-from formats.native_vocabulary import Vocabulary
+from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.model import export
+from nmt_frontier.model import native_weights, safetensors
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.translator import Tokenizer
 
 REASON = "pip install -r requirements-huggingface.lock"
 torch = pytest.importorskip("torch", reason=REASON)
 transformers = pytest.importorskip("transformers", reason=REASON)
-engine = pytest.importorskip("nmt_frontier_engine", reason="the native engine is not installed here")
+engine = pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 torch.set_num_threads(1)
 LINES = sentences(12)
 LONGEST = 20

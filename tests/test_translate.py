@@ -14,8 +14,8 @@ from descriptions import redescribe
 from models import folders, sentences
 from translation import COMMAND, run
 
-from decode.pipeline import MAXIMUM_INPUT
-from decode.translator import Translator
+from nmt_frontier.search.pipeline import MAXIMUM_INPUT
+from nmt_frontier.translator import Translator
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_a_line_of_megabytes_and_nul_bytes(model, long_lines):
 
 @pytest.mark.slow
 def test_a_closed_pipe_ends_it_quietly(model):
-    command = f"yes abc | {sys.executable} -m decode.translate --model {model} --batch-tokens 8 | head -n 2"
+    command = f"yes abc | {sys.executable} -m nmt_frontier translate --model {model} --batch-tokens 8 | head -n 2"
     done = subprocess.run(["bash", "-c", f"{command}; echo ${{PIPESTATUS[1]}}"], capture_output=True, timeout=60)
     *lines, status = done.stdout.decode().splitlines()
     assert (len(lines), status, done.stderr) == (2, "141", b"")
@@ -132,7 +132,7 @@ CLOSED = {
 @pytest.mark.slow
 def test_a_closed_stream_is_an_error(model, tmp_path, closed, message):
     (tmp_path / "in").write_text("abc\n")
-    call = f"{sys.executable} -m decode.translate --model {model} {closed}"
+    call = f"{sys.executable} -m nmt_frontier translate --model {model} {closed}"
     done = subprocess.run(["sh", "-c", call], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (int(bool(message)), message)
     assert bool(done.stdout) is not bool(message)

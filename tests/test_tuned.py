@@ -10,13 +10,14 @@ import pytest
 from models import folders, sentences
 from translation import run
 
-from common.errors import UserError
-from decode import engines, tuned
-from decode.pipeline import GPU
-from decode.translator import best_batch
 from formats import ctranslate2_products
 from measure import tune
 from measure.timing_loop import Repeats
+from nmt_frontier import cpu
+from nmt_frontier.errors import UserError
+from nmt_frontier.search import loading, tuned
+from nmt_frontier.search.pipeline import GPU
+from nmt_frontier.translator import best_batch
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
     sets = (None, "AVX512", "AVX2")
     speeds = {(isa, tokens): 12.0 if isa == "AVX2" else 10.0 for isa in sets for tokens in (256, 512)}
     speeds |= {(isa, tokens): 5.0 for isa in sets for tokens in (64, 128, 2048)} | {(isa, 1024): 20.0 for isa in sets}
-    monkeypatch.setattr(ctranslate2_products, "flags", lambda: ctranslate2_products.AVX512)
+    monkeypatch.setattr(cpu, "flags", lambda: ctranslate2_products.AVX512)
 
     def decode(folder, text, cores, settings, beam_size, number):
         words = speeds[settings["isa"], settings["batch_tokens"]]
@@ -42,7 +43,7 @@ def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
     assert found == {"isa": "AVX2", "batch_tokens": 1024, "source_words_per_second": 20}
     assert tuned.settings(folder) == found and tuned.settings(folder, beam_size=4) == {}
     monkeypatch.delenv(ctranslate2_products.ISA, raising=False)
-    assert (engines.isa(folder), engines.isa(folder, beam_size=4)) == ("AVX2", "AVX512")
+    assert (loading.isa(folder), loading.isa(folder, beam_size=4)) == ("AVX2", "AVX512")
     monkeypatch.setenv(ctranslate2_products.ISA, "AVX512")  # restored after the test
     here = len(os.sched_getaffinity(0))
     assert best_batch(folder, 1, here, "cpu") in (256, 512)  # tuned for another instruction set
@@ -50,7 +51,7 @@ def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
     assert best_batch(folder, 1, here, "cpu") == 1024
     assert best_batch(folder, 4, 2, "cpu") == 256 and best_batch(folder, 1, here, "cuda") == GPU
     monkeypatch.setattr(tuned.machine, "describe", lambda: {"cpu": "y", "isa": "avx2"})
-    monkeypatch.setattr(ctranslate2_products, "flags", lambda: {"avx2"})
+    monkeypatch.setattr(cpu, "flags", lambda: {"avx2"})
     assert tuned.settings(folder) == {}
     assert tune.tune(folder, ["a b"] * 300)["isa"] is None
     assert len(json.loads((folder / "tuned.json").read_text())) == 2

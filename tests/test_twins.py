@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from common.errors import UserError
-from common.files import read_json, write_json
 from formats import records
 from formats.learning import Learned
 from measure import training_differences
 from measure.training_differences import difference, same_sentences
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
 from study import config
 from study.configuration import typed
 from study.systems import composition

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from phrase_tables import run
 
-from common.errors import UserError
-from common.files import read_json, write_json
-from decode.engines import Search, load
-from decode.engines.native import Native
 from export import read_opennmt_tf, untrained
 from export.lengths import END, score_end
 from formats.shape import shape
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.search.engine import Search
+from nmt_frontier.search.loading import load
+from nmt_frontier.search.native import Native
 
 SHAPE = {"encoder_layers": 2, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2, "share_embeddings": True}
 HISTORY = SHAPE | {"units": 64, "heads": 4, "decoder_layers": 2}

@@ -9,9 +9,9 @@ import warm
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import UserError
 from export.vocabulary_map import BYTES
 from formats import opennmt_tf, records
+from nmt_frontier.errors import UserError
 from train.vocabulary import entries, foreign_characters, reservoir, train
 
 TEXT = [f"a {colour} {animal} runs past {count} houses" for colour in ("red", "grün", "blue") for animal in

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phrase_tables import PIECES, aligned_pairs, counted, map_entries, named, run
 
-from common.errors import UserError
-from common.files import write_json
 from export import coverage, shortlist
 from export.coverage import Sentence
 from export.vocabulary_map import BYTES, Knobs, write
-from formats.vocabulary_map import VocabularyMap, check
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_json
+from nmt_frontier.model.vocabulary_map import VocabularyMap, check
 
 SENTENCES = [Sentence([*"ab"], [*"xy"], [*"xz"]), Sentence([*"bcq"], ["y", "y", "outside"], ["z"])]
 

@@ -3,9 +3,9 @@
 import subprocess
 import sys
 
-from decode.translator import Translator
+from nmt_frontier.translator import Translator
 
-COMMAND = [sys.executable, "-m", "decode.translate"]
+COMMAND = [sys.executable, "-m", "nmt_frontier", "translate"]
 
 
 def run(*arguments, text=b""):

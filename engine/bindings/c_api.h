@@ -13,7 +13,7 @@ struct nmt_worker;  // state of one caller: a second call at the same time is an
 // Number of this interface: raise it here and in engine/python with every change of a struct or function below.
 constexpr int32_t kInterface = 5;
 
-// Options of nmt_frontier_engine.Options, in the same order. vocabulary_map: whether its candidates are scored, instead
+// Options of nmt_frontier.bindings.Options, in the same order. vocabulary_map: whether its candidates are scored, instead
 // of all target pieces. without: a bit for each switch that is off (model/switches.h).
 struct nmt_options {
   int32_t beam_size, n_best;

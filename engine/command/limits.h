@@ -1,4 +1,4 @@
-// Limits of decode.translate. They live in formats.decoding, from where export.translate_command passes them.
+// Limits of nmt-frontier translate. They live in nmt_frontier.limits, from where export.translate_command passes them.
 #pragma once
 
 #include <cstddef>

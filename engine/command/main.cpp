@@ -1,5 +1,5 @@
 // translate MODEL HARDWARE TASK < source > target: a model folder of the native engine in one program, for submissions
-// to the shared tasks on efficient translation. It writes what decode.translate writes.
+// to the shared tasks on efficient translation. It writes what nmt-frontier translate writes.
 #include <sched.h>
 #include <unistd.h>
 

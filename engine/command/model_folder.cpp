@@ -50,7 +50,7 @@ ModelFolder::ModelFolder(const std::string& folder) {
     throw Error(error);
 }
 
-// As formats.native_vocabulary.Vocabulary.texts, each ended by a zero.
+// As nmt_frontier.model.native_vocabulary.Vocabulary.texts, each ended by a zero.
 std::string ModelFolder::texts(const std::vector<std::string>& pieces, bool target) const {
   static const std::string kMark = "▁";
   std::string found;
@@ -67,7 +67,7 @@ std::string ModelFolder::texts(const std::vector<std::string>& pieces, bool targ
   return found;
 }
 
-// One SentencePiece model for both sides, or one for each; other tokenizers are decode.translate's only.
+// One SentencePiece model for both sides, or one for each; other tokenizers are nmt-frontier translate's only.
 void ModelFolder::read_tokenizers(const std::string& folder) {
   const std::string source = folder + "/source.sentencepiece.model", target = folder + "/target.sentencepiece.model";
   const std::string shared = folder + "/sentencepiece.model";

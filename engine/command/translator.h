@@ -23,7 +23,7 @@ class Translator {
   // threads: how many share a batch.
   Translator(const ModelFolder& model, int threads, Counts& counts);
 
-  // The translation of each line, with its line break; the same text as decode.translate writes.
+  // The translation of each line, with its line break; the same text as nmt-frontier translate writes.
   std::string translate(const std::vector<std::string>& lines);
 
  private:

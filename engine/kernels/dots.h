@@ -4,7 +4,7 @@
 // by group, 64 bytes each: [group][channel][element], the same bytes for every instruction set. A step takes `kGroups`
 // groups of a row, each broadcast to all channels.
 //
-// No sum can overflow, by the bounds of formats.native_quantization:
+// No sum can overflow, by the bounds of nmt_frontier.model.native_quantization:
 //   int8   inputs are 0..255 (signed values plus 128), weights -127..127. Where instructions add two products in 16 bits
 //          with saturation (vpmaddubsw), two such sums are added in 16 bits before they are widened: in each 16-bit lane
 //          the positive weights of the 2 x 2 inputs sum to at most 128, and so do the negative: 255 * 128 < 2^15.

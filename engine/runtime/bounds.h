@@ -1,4 +1,4 @@
-// The bounds on stored weights that keep every sum of a product exact (kernels/dots.h, formats.native_quantization).
+// The bounds on stored weights that keep every sum of a product exact (kernels/dots.h, nmt_frontier.model.native_quantization).
 #pragma once
 
 #include <cstdlib>

@@ -5,7 +5,7 @@
 namespace nmt {
 namespace {
 
-// The table's format is formats.native_map's.
+// The table's format is nmt_frontier.model.native_map's.
 uint32_t hash(const int32_t* ngram, int size) {
   uint32_t value = 0;
   for (int i = 0; i < size; ++i) {
@@ -17,7 +17,7 @@ uint32_t hash(const int32_t* ngram, int size) {
 
 }  // namespace
 
-constexpr size_t kLongest = 64;  // longest n-gram that formats.native_map writes
+constexpr size_t kLongest = 64;  // longest n-gram that nmt_frontier.model.native_map writes
 
 VocabularyMap::VocabularyMap(const std::string& path, int source_pieces, int target_pieces) : file_(path) {
   if (file_.metadata("format") != "nmt-frontier-map-1") file_.fail("its format is not nmt-frontier-map-1");

@@ -9,7 +9,7 @@
 
 namespace nmt {
 
-// A memory-mapped hash table of n-grams in a safetensors file (formats.native_map).
+// A memory-mapped hash table of n-grams in a safetensors file (nmt_frontier.model.native_map).
 class VocabularyMap {
  public:
   // Throws Error for a damaged file, and for a map of other vocabularies.

@@ -10,10 +10,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from common.command_line import positive, there
-from common.errors import command
-from common.files import write_json
 from formats import records
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
 
 WORD = re.compile(r"\w+|[^\w\s]")
 MOST = 8_000

@@ -15,16 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from common import machine
-from common.command_line import there
-from common.errors import UserError, command
-from decode import engines
-from decode.engines.native import Native
 from findings import comparison
 from formats import measurement
-from formats.decoding import ONE_CORE
 from measure import protocol
 from measure.configuration import Configuration
+from nmt_frontier import machine
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.limits import ONE_CORE
+from nmt_frontier.search import loading
+from nmt_frontier.search.native import Native
 
 ALONE = "alone: "  # the names of what is no rung begin with it
 IDENTITIES = frozenset({"piece_products", "source_products", "polynomials", "equal_states"})
@@ -32,7 +32,7 @@ IDENTITIES = frozenset({"piece_products", "source_products", "polynomials", "equ
 
 def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
     """The rungs by name, from the lowest to the highest. models: native folders by type. common: fields of all."""
-    engine = engines.of(models["float32"])
+    engine = loading.of(models["float32"])
     mapped = all((folder / engine.map_file).exists() for folder in models.values())
     plain = Configuration(
         models["float32"],
@@ -76,7 +76,7 @@ def toolkit(folder: Path, plain: Configuration) -> dict[str, Configuration]:
 
 def by_type(folders: list[Path]) -> dict[str, Path]:
     """Raises UserError for a missing type, and for models without fully connected layers."""
-    described = {folder: engines.describe_for(folder, Native) for folder in folders}
+    described = {folder: loading.describe_for(folder, Native) for folder in folders}
     for folder, description in described.items():
         if " FC " not in description.shape:
             raise UserError(f"{folder}: {description.shape} has no fully connected layers on top")

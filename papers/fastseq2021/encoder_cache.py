@@ -33,22 +33,23 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy loads: it would give th
 import ctranslate2
 import numpy as np
 
-from common import machine
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import read_json, write_json
-from decode import engines
-from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
 from experiments import altered_models
 from experiments.altered_models import ForcedLength, converted, exactly, write_few
-from formats import ctranslate2_model, safetensors
 from formats.measurement import Spread
-from formats.native_vocabulary import Vocabulary
 from measure import in_process, timing_loop
 from measure.in_process import Conditions
 from measure.timing_loop import Usage, forget_peak, peak_rss_bytes, watch
+from nmt_frontier import machine
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.importers import ctranslate2_model
+from nmt_frontier.model import safetensors
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Batch
+from nmt_frontier.search.native import Native
 from papers.fastseq2021.documents import CacheRow, CopiesRow, StepRow
 
 Array = np.ndarray
@@ -230,9 +231,9 @@ def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions:
 
 def decoder(model: Path) -> tuple[int, int]:
     """The number of decoder layers, and their units, of a folder of CTranslate2 or the native engine."""
-    if engines.of(model) is CTranslate2:
+    if loading.of(model) is CTranslate2:
         return altered_models.decoder_layers(ctranslate2_model.read(model))
-    engines.describe_for(model, Native)
+    loading.describe_for(model, Native)
     metadata = safetensors.metadata(model / Native.weights)
     return int(metadata.get("decoder_layers", 1)), int(metadata["units"])  # one with transitions instead of layers
 
@@ -249,12 +250,12 @@ def main() -> None:
     conditions, result = in_process.prepared(args)
     first = args.models[0]
     layers, units = decoder(first)
-    result |= {"model": engines.describe(first)}
+    result |= {"model": loading.describe(first)}
     result |= {"layers": layers, "units": units, "heads": HEADS, "batch": BATCH}
     result |= {"engine_version": ctranslate2.__version__, "engine": [], "native": []}
     batch = batch_of(in_process.pieces(first, conditions), SENTENCES, args.pieces)
     for model in args.models:
-        if engines.of(model) is CTranslate2:
+        if loading.of(model) is CTranslate2:
             result |= {"engine": engine(model, args.beam_sizes, args.pieces, layers, units, conditions)}
         else:
             result |= {"native": native(model, args.beam_sizes, batch, conditions)}

@@ -5,9 +5,9 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from common.files import read_json, typed
 from findings.captions import repeats
 from formats.measurement import Spread
+from nmt_frontier.files import read_json, typed
 from papers.fastseq2021.documents import Cache, CacheRow, CopiesRow, StepRow
 from report import figure, markup, table_parts
 

@@ -21,8 +21,8 @@ import triton.language as tl
 from torch import Tensor
 from transformers import BartConfig, BartForConditionalGeneration, LogitsProcessor, LogitsProcessorList
 
-from common.files import write_json
 from formats import experiments
+from nmt_frontier.files import write_json
 
 SIZE = 3  # of an n-gram
 BEAM = 4

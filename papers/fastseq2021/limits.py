@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from common.command_line import there
-from common.errors import command
-from common.files import read_json, write_json
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, write_json
 from papers.fastseq2021.random_models import MODELS, Shape
 
 INT8 = 4  # times as many elements in a register

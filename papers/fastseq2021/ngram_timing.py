@@ -23,17 +23,17 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import write_json
-from decode import engines
-from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
 from experiments.altered_models import ForcedLength, exactly, loaded
 from formats.measurement import Spread
 from measure import in_process
 from measure.in_process import Conditions
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Batch, version
+from nmt_frontier.search.native import Native
 from papers.fastseq2021.documents import DIFFERENT, VOCABULARY, AlgorithmRow, BlockingRow
 
 Array = np.ndarray
@@ -189,17 +189,17 @@ def main() -> None:
 
     conditions, result = in_process.prepared(args)
     result |= {"n": N, "sentences": SENTENCES}
-    described = {model: engines.describe(model) for model in args.models}
+    described = {model: loading.describe(model) for model in args.models}
     for model, description in described.items():
         if description.engine not in ENGINES:
-            raise UserError(f"{model}: {engines.of(model).label} blocks no n-grams; leave it out")
-    result |= {"model": described[args.models[0]], "engine_version": engines.version("ctranslate2")}
+            raise UserError(f"{model}: {loading.of(model).label} blocks no n-grams; leave it out")
+    result |= {"model": described[args.models[0]], "engine_version": version("ctranslate2")}
     result |= {"algorithms": algorithms(args.beam_sizes, args.lengths, conditions), "engine": []}
     batch = in_process.pieces(args.models[0], conditions)[:SENTENCES]
     sizes = [*itertools.product(args.beam_sizes, args.lengths)]
     for model, description in described.items():
         load, ways = ENGINES[description.engine]
-        result["engine"] += engine(engines.of(model).label, load(model), ways, batch, sizes, conditions)
+        result["engine"] += engine(loading.of(model).label, load(model), ways, batch, sizes, conditions)
     write_json(args.output, result)
 
 

@@ -11,18 +11,18 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from common import machine
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import write_json
-from decode import engines
-from decode.engines import Batch, Engine, Search
-from decode.pipeline import MANY_CORES, Pipeline
-from decode.translator import Tokenizer
-from formats.decoding import ONE_CORE
 from formats.records import sources
 from measure import in_process
 from measure.in_process import Conditions
+from nmt_frontier import machine
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.limits import ONE_CORE
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Batch, Engine, Search
+from nmt_frontier.search.pipeline import MANY_CORES, Pipeline
+from nmt_frontier.translator import Tokenizer
 from papers.fastseq2021.documents import ASYNCHRONOUS, ENGINE, SYNCHRONOUS, PipelineRow
 
 LINES = 10_000
@@ -44,7 +44,7 @@ def compared(
 ) -> list[PipelineRow]:
     """A row for each way, with this number of workers on these cores."""
     machine.pin(cores)  # before the engine starts its threads
-    engine, tokenizer = engines.load(model, Search(workers=workers)), Tokenizer(model)
+    engine, tokenizer = loading.load(model, Search(workers=workers)), Tokenizer(model)
     batch_tokens = ONE_CORE if workers == 1 else MANY_CORES
     pipelines = {
         way: Pipeline(tokenizer, engine.translate, batch_tokens, workers, overlap=way == ASYNCHRONOUS)
@@ -80,7 +80,7 @@ def main() -> None:
     in_process.options(parser)
     args = parser.parse_args()
 
-    description = engines.describe(args.models[0])
+    description = loading.describe(args.models[0])
     lines = list(itertools.islice(itertools.cycle(sources(args.test_set)[: args.sentences]), args.lines))
     cores = sorted(machine.cores(), key=lambda core: core != args.core)  # --core first
     conditions, shared = in_process.prepared(args)  # after ``cores``, as it leaves one only

@@ -5,10 +5,10 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from common.files import read_json, typed
 from findings import captions
 from findings.captions import repeats
 from formats.measurement import Spread
+from nmt_frontier.files import read_json, typed
 from papers.fastseq2021.documents import ASYNCHRONOUS, ENGINE, SYNCHRONOUS, Pipeline, PipelineRow
 from report import figure, markup, table_parts
 from report.table_parts import grouped

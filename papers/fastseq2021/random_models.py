@@ -8,8 +8,8 @@ import itertools
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.files import write_json
-from formats import tokenizers
+from nmt_frontier.files import write_json
+from nmt_frontier.text import tokenizers
 
 
 class Shape(NamedTuple):

@@ -20,9 +20,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from common.command_line import positive
-from common.errors import command
-from common.files import read_json, write_json
+from nmt_frontier.command_line import positive
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, write_json
 from papers.fastseq2021.random_models import MODELS
 from papers.fastseq2021.whole_models import (
     Forced,

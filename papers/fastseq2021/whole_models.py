@@ -25,15 +25,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import machine
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import read_json, write_json
-from decode.engines import Batch, native
-from decode.pipeline import Pipeline
-from decode.translator import Tokenizer
-from formats import ctranslate2_loading, experiments, native_weights
-from formats.native_vocabulary import Vocabulary
+from formats import ctranslate2_loading, experiments
+from nmt_frontier import machine
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.model import native_weights
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.search import native
+from nmt_frontier.search.engine import Batch
+from nmt_frontier.search.pipeline import Pipeline
+from nmt_frontier.translator import Tokenizer
 from papers.fastseq2021.random_models import LANGUAGES, MODELS, Shape, make
 
 Numbers = list[list[int]]
@@ -176,7 +178,17 @@ def prepare(shape: Shape, folder: Path, tokenizer: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     source = make(shape, tokenizer, folder)
     if not (folder / "native").exists():
-        export = [sys.executable, "-m", "export.model", source, "--output", folder / "native", "--types", *TYPES]
+        export = [
+            sys.executable,
+            "-m",
+            "nmt_frontier",
+            "import",
+            source,
+            "--output",
+            folder / "native",
+            "--types",
+            *TYPES,
+        ]
         subprocess.run([*export, *(["--languages", *LANGUAGES] if shape.kind == "m2m_100" else [])], check=True)
     if shape.peer and not (folder / "ctranslate2").exists():
         from ctranslate2.converters import TransformersConverter  # inside: it needs transformers

@@ -9,12 +9,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from common import machine
-from common.command_line import there
-from common.errors import command
-from common.files import write_json
 from formats import experiments
 from measure import protocol, tune
+from nmt_frontier import machine
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
 
 ROWS = (1, 16)
 TYPES = ("float32", "int16")

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from common.errors import UserError
 from findings import captions
 from findings.comparison import BASELINE, NATIVE
 from formats import measurement
 from formats.measurement import Measurement, Spread
+from nmt_frontier.errors import UserError
 from report import figure, labels
 from report.front import amount
 from report.published import CPU, GPU, PRICES, Published, published, tokens_per_usd

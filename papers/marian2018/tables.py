@@ -6,9 +6,9 @@ the row before memoization. Auto-tuning keeps 16 bits for every product (papers.
 of Table 2 is row 4. Row 7 is missing: it clips what products in float32 read.
 """
 
-from common.errors import command
 from experiments import table_rows
 from experiments.table_rows import Row
+from nmt_frontier.errors import command
 
 BATCH = 384  # tokens
 ALONE = ", one sentence at a time"  # the rungs of rows that decode so end with it

@@ -6,10 +6,10 @@ that year gives it that, and CTranslate2 32 sentences in the order of the text. 
 settings of table 6, optimised. The command is in results/reference/wngt2020-speed/README.md.
 """
 
-from common.errors import command
 from experiments import table_rows
 from experiments.table_rows import Row
 from findings.comparison import BASELINE, BEAM, CTRANSLATE2
+from nmt_frontier.errors import command
 
 BASE, SMALL = "wngt2020-base", "wngt2020-4-3"
 OWN = 32  # sentences of a batch in OpenNMT-tf's automatic configuration

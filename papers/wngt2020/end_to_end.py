@@ -13,16 +13,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from common import machine
-from common.command_line import there
-from common.errors import UserError, command
-from decode import engines, tuned
-from decode.pipeline import MANY_CORES
 from findings.comparison import BASELINE, BEAM
 from formats import measurement
-from formats.decoding import ONE_CORE
 from measure import protocol
 from measure.configuration import Configuration
+from nmt_frontier import machine
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.limits import ONE_CORE
+from nmt_frontier.search import loading, tuned
+from nmt_frontier.search.pipeline import MANY_CORES
 
 
 def configurations(baseline: Path, *rounded: Path, label: str, **common: Any) -> list[Configuration]:
@@ -52,10 +52,10 @@ def by_system(models: list[Path]) -> dict[str, list[Path]]:
     """Folders by system, OpenNMT-tf's first. Raises UserError without exactly one of those or without others."""
     found: dict[str, list[Path]] = {}
     for model in models:
-        found.setdefault(engines.describe(model).system, []).append(model)
+        found.setdefault(loading.describe(model).system, []).append(model)
     for name, folders in found.items():
-        folders.sort(key=lambda folder: engines.describe(folder).engine != BASELINE)
-        others = [engines.describe(folder).engine != BASELINE for folder in folders]
+        folders.sort(key=lambda folder: loading.describe(folder).engine != BASELINE)
+        others = [loading.describe(folder).engine != BASELINE for folder in folders]
         if others.count(False) != 1 or len(others) == 1:
             raise UserError(f"--models: {name} needs one folder of OpenNMT-tf and some of other engines, to compare it")
     return found
@@ -72,7 +72,7 @@ def main() -> None:
     todo = []
     for name, (baseline, *rounded) in by_system(args.models).items():
         todo += configurations(baseline, *rounded, label=name, **protocol.text(baseline, args.sentences))
-    todo += [search for exact in args.exact for search in searches(exact, engines.describe(exact).system)]
+    todo += [search for exact in args.exact for search in searches(exact, loading.describe(exact).system)]
     measurement.write(args.output, protocol.timed(todo, args))
 
 

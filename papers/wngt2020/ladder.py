@@ -21,17 +21,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from common import machine
-from common.command_line import there
-from common.errors import UserError, command
-from decode import engines
 from findings import comparison
 from findings.comparison import fastest
 from formats import ctranslate2_products, measurement
-from formats.decoding import ONE_CORE
 from formats.measurement import UNTRAINED, Measurement
 from measure import protocol
 from measure.configuration import Configuration
+from nmt_frontier import machine
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.limits import ONE_CORE
+from nmt_frontier.search import loading
 from papers.wngt2020.rungs import (
     BEAM,
     EXACT,
@@ -58,7 +58,7 @@ def toolkit(baseline: Path, **shared: Any) -> dict[str, Configuration]:
 
 def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str, Configuration]:
     """The rungs below the native engine, bottom up; ``exact`` and ``rounded``: CTranslate2's in float32 and 8 bits."""
-    isa, ladder = engines.isa(rounded), toolkit(baseline, **shared)
+    isa, ladder = loading.isa(rounded), toolkit(baseline, **shared)
     plain = replace(ladder[GREEDY], model=exact, baseline=False, isa=isa)
     plain = plain.but(without={"packed"}) if ctranslate2_products.packs() else plain
     if isa not in (None, HELD):
@@ -111,7 +111,7 @@ def on_all_cores(last: Configuration) -> dict[int, Configuration]:
 
 def reference(name: str, exact: Path, last: Configuration) -> dict[str, Configuration]:
     """The search that a trained model's lost BLEU is relative to, otherwise decoded like the last rung."""
-    if engines.describe(exact).role == UNTRAINED:
+    if loading.describe(exact).role == UNTRAINED:
         return {}
     return {name: replace(last, model=exact, beam_size=comparison.BEAM, vocabulary_map=False)}
 
@@ -120,9 +120,9 @@ def by_engine(models: list[Path]) -> dict[str, dict[str, Path]]:
     """Folders by engine and type. Raises UserError where the first engine lacks float32 or 8 bits."""
     found: dict[str, dict[str, Path]] = {comparison.CTRANSLATE2: {}, comparison.NATIVE: {}}
     for model in models:
-        description = engines.describe(model)
+        description = loading.describe(model)
         if description.engine not in found:
-            raise UserError(f"{model}: is for {engines.of(model).label}; give it as --baseline")
+            raise UserError(f"{model}: is for {loading.of(model).label}; give it as --baseline")
         found[description.engine][description.quantization] = model
     first = found[comparison.CTRANSLATE2] or found[comparison.NATIVE]
     if missing := {"float32", "int8"} - set(first):

@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from common import machine
-from common.command_line import there
-from common.errors import command
-from decode import engines
 from findings.comparison import fastest
 from formats import measurement
 from measure import protocol
 from measure.configuration import Configuration
+from nmt_frontier import machine
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.search import loading
 from papers.wngt2020.ladder import BATCHES
 
 
@@ -29,7 +29,7 @@ def counts(cores: int) -> list[int]:
 
 def configurations(model: Path, **common: Any) -> list[dict[int, Configuration]]:
     """The configurations of each way by the tokens of a batch; one way on one core. common: fields of all."""
-    cores, vocabulary_map = machine.cores(), engines.describe(model).vocabulary_map
+    cores, vocabulary_map = machine.cores(), loading.describe(model).vocabulary_map
     ways = []
     for count in counts(len(cores)):
         shared = {**common, "cores": cores[:count], "vocabulary_map": vocabulary_map}

@@ -4,10 +4,10 @@ The rows are Base's. CTranslate2 packs matrices with oneMKL only, which it takes
 so on all, and lays its weights out for every product in the rows before. The stages do not overlap, as in the paper.
 """
 
-from common.errors import command
 from experiments import table_rows
 from experiments.table_rows import Row
 from findings.comparison import BASELINE
+from nmt_frontier.errors import command
 
 SYSTEM = "wngt2020-base"
 PLAIN = frozenset({"sorting", "overlap", "packed"})

@@ -14,16 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from common import machine
-from common.command_line import pick, positive, there
-from common.errors import command
-from decode import engines
 from findings.comparison import BEAM
 from formats import measurement
 from formats.measurement import UNTRAINED, Measurement, Scores
 from measure import protocol
 from measure.bootstrap import TestSet
 from measure.configuration import Conditions, Configuration
+from nmt_frontier import machine
+from nmt_frontier.command_line import pick, positive, there
+from nmt_frontier.errors import command
+from nmt_frontier.search import loading
 
 BEAMS = (1, 2, 3, 4, 5)
 BATCHES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # up to 5 in the paper
@@ -32,7 +32,7 @@ SAMPLES = 1  # of the bootstrap; no p-values are needed
 
 def grid(model: Path, beams: list[int], batches: list[int], core: int, **common: Any) -> list[Configuration]:
     """A configuration for each beam and each number of sentences in a batch. common: fields of all."""
-    common |= {"vocabulary_map": engines.describe(model).vocabulary_map, "cores": (core,)}
+    common |= {"vocabulary_map": loading.describe(model).vocabulary_map, "cores": (core,)}
     return [
         Configuration(model, beam_size=beam, batch_sentences=sentences, **common)
         for beam, sentences in itertools.product(beams, batches)
@@ -61,7 +61,7 @@ def main() -> None:
         quality, _ = test_sets[record.test_set].score(args.output.parent / record.decoding.output)
         return replace(record, scores=Scores(**quality))
 
-    untrained = engines.describe(args.model).role == UNTRAINED
+    untrained = loading.describe(args.model).role == UNTRAINED
     measurement.write(args.output, records if untrained else map(scored, records))
 
 

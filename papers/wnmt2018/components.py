@@ -28,22 +28,22 @@ from typing import Any, NamedTuple
 
 import ctranslate2
 
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import read_json, write_json
-from decode import engines
-from decode.engines import Batch
 from decode.engines.ctranslate2 import CTranslate2
 from experiments import altered_models
 from experiments.altered_models import exactly, loaded, without_attention, write_few
 from formats import ctranslate2_loading
-from formats.ctranslate2_model import Model
-from formats.decoding import ONE_CORE
 from formats.experiments import FEW
 from formats.measurement import Spread
 from measure import in_process
 from measure.in_process import Conditions
 from measure.timing_loop import Usage
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.importers.ctranslate2_model import Model
+from nmt_frontier.limits import ONE_CORE
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Batch
 from papers.wnmt2018 import components_native
 from papers.wnmt2018.documents import COMPONENTS, DIFFERENCES, ComponentsRow
 
@@ -119,7 +119,7 @@ def components(readings: dict[str, float]) -> dict[str, float]:
 
 def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> ComponentsRow:
     """The share of each component in the whole, and the readings it was computed from."""
-    description = engines.describe_for(way.model, CTranslate2)
+    description = loading.describe_for(way.model, CTranslate2)
     by_run = [
         (components({name: runs[number].cpu_seconds for name, runs in usages.items()}), whole.cpu_seconds)
         for number, whole in enumerate(usages["whole"])
@@ -153,7 +153,7 @@ def measured(models: list[Path], beam_sizes: list[int], conditions: Conditions) 
     """A row for each model and beam, and for each beam of the last model with its map, all timed in turn."""
     first, last = models[0], models[-1]
     ways = [Way(model, beam, False) for model in models for beam in beam_sizes]
-    if engines.describe_for(last, CTranslate2).vocabulary_map:
+    if loading.describe_for(last, CTranslate2).vocabulary_map:
         ways += [Way(last, beam, True) for beam in beam_sizes]
     batches = in_process.in_batches(in_process.pieces(first, conditions), ONE_CORE)
     with contextlib.ExitStack() as stack:
@@ -178,7 +178,7 @@ def main() -> None:
     conditions, shared = in_process.prepared(args)
     sentences = in_process.pieces(args.models[0], conditions)
     shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
-    inferred = [model for model in args.models if engines.of(model) is CTranslate2]
+    inferred = [model for model in args.models if loading.of(model) is CTranslate2]
     clocked = [model for model in args.models if model not in inferred]
     rows = measured(inferred, args.beam_sizes, conditions) if inferred else []
     if clocked:

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
-from decode import engines
-from decode.engines import Batch, Engine, Search
-from decode.engines.native import Native
 from formats.experiments import Share
 from formats.measurement import Spread
 from measure import in_process, timing_loop
 from measure.in_process import Conditions
 from measure.timing_loop import Usage, watch
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Batch, Engine, Search
+from nmt_frontier.search.native import Native
 from papers.wnmt2018.documents import CLOCK, ComponentsRow
 
 GROUPS = {
@@ -56,7 +56,7 @@ def row(
     model: Path, search: Search, how: str, profiled: Profiled, batches: list[Batch], conditions: Conditions
 ) -> ComponentsRow:
     """Shares of the components, and times of decoding without the clock; both take turns. how: kind of clock."""
-    engine = engines.load(model, search)
+    engine = loading.load(model, search)
     engine.translate(batches[0])  # warm-up
     usages = timing_loop.timed(
         {
@@ -68,7 +68,7 @@ def row(
     )
     profiles, bare = usages["profiled"], usages["bare"]
     costs = [profile.seconds / usage.seconds - 1 for profile, usage in zip(profiles, bare, strict=True)]
-    description = engines.describe(model)
+    description = loading.describe(model)
     return {
         "engine": engine.name,
         "engine_label": engine.label,
@@ -113,7 +113,7 @@ def rows(
     models: list[Path], beam_sizes: list[int], batches: list[Batch], conditions: Conditions
 ) -> list[ComponentsRow]:
     """A row for each model, beam and, of the last model, map. Raises UserError for a folder of another engine."""
-    mapped = [engines.describe_for(model, Native).vocabulary_map for model in models]
+    mapped = [loading.describe_for(model, Native).vocabulary_map for model in models]
     ways = [(model, Search(beam)) for model, beam in product(models, beam_sizes)]
     ways += [(models[-1], Search(beam, vocabulary_map=True)) for beam in beam_sizes if mapped[-1]]
     return [row(model, search, CLOCK, profiled, batches, conditions) for model, search in ways]

@@ -5,10 +5,10 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from common.files import read_json, typed
 from findings.captions import repeats
 from formats.experiments import FEW, Share
 from formats.measurement import Spread
+from nmt_frontier.files import read_json, typed
 from papers.wnmt2018.documents import CLOCK, COMPONENTS, DIFFERENCES, OPERATORS, Components, ComponentsRow
 from report import figure, markup, table_parts
 

@@ -14,15 +14,15 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import write_json
-from decode import engines
-from decode.engines import Batch, Engine, Search
 from decode.engines.opennmt_tf import OpenNMTTF
-from formats.decoding import ONE_CORE
 from measure import in_process
 from measure.timing_loop import watch
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.limits import ONE_CORE
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Batch, Engine, Search
 from papers.wnmt2018 import components_native
 from papers.wnmt2018.components_native import Profile
 from papers.wnmt2018.documents import COMPONENTS, OPERATORS, PROFILER
@@ -126,7 +126,7 @@ def main() -> None:
     in_process.options(parser)
     args = parser.parse_args()
 
-    engines.describe_for(args.model, OpenNMTTF)
+    loading.describe_for(args.model, OpenNMTTF)
     conditions, shared = in_process.prepared(args)
     sentences = in_process.pieces(args.model, conditions)
     shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}

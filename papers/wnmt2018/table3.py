@@ -6,10 +6,10 @@ vocabulary map. All search with a beam of 2, the paper's for its submission. "Di
 weights that are rounded while they load decode as fast as others, so that some rows are one measurement.
 """
 
-from common.errors import command
 from experiments import table_rows
 from experiments.table_rows import Row
 from findings.comparison import BASELINE
+from nmt_frontier.errors import command
 
 BEAM = 2
 

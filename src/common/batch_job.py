@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 
 SPARE = 1.5  # times the longest interval between two checkpoints so far: the next one may take longer
 ENDING = 20.0  # seconds to end the process and requeue the job

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 
 UNKNOWN = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # errors of a file system that has no locks
 NAME = ".lock"  # in the folder, with the name of the holder; the lock ends with that process

@@ -27,13 +27,13 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import sentencepiece
 import systran_align
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import atomic_path
-from common.progress import progress
 from formats import records
-from formats.sentence import split_pieces
-from formats.tokenizers import pieces
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path
+from nmt_frontier.progress import progress
+from nmt_frontier.sentence import split_pieces
+from nmt_frontier.text.tokenizers import pieces
 
 # Pairs of a source and a target piece from which fast_align learns both directions in a minute, on one core of an AMD
 # EPYC (Zen 3).

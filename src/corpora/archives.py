@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 
 import zstandard
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 
 CHUNK_BYTES = 1 << 18
 FRAME_BYTES = 1 << 11  # of zstd read at a time; decompressed, they may be a thousand times as many

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.errors import UserError
 from corpora.download import CACHE, NoAnswer, Unreachable
 from corpora.sources import source_of
 from corpora.sources.place import Copy, Place
 from corpora.sources.source import languages
 from corpora.sources.stored import StoredSource, mirror_folder
+from nmt_frontier.errors import UserError
 
 CHECK_SECONDS = 4.0  # for all addresses of a study
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from common.command_line import json_value, there
-from common.errors import UserError, command
-from common.files import atomic_path, read_json, write_json
-from common.progress import progress
 from corpora import rules
 from corpora.funnel import KEPT, Funnel, with_reading
 from corpora.text_features import Characters, Measured, characters
 from formats import records
 from formats.batches import batches
+from nmt_frontier.command_line import json_value, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path, read_json, write_json
+from nmt_frontier.progress import progress
 
 FILTERED_ROLES = ("train", "monolingual")
 ROLES = (*FILTERED_ROLES, "dev", "test")

@@ -7,7 +7,7 @@ from pathlib import Path
 import requests
 import urllib3
 
-from common.progress import progress
+from nmt_frontier.progress import progress
 
 CACHE = Path("~/.cache/nmt-frontier")  # the default folder of downloads
 ATTEMPTS = 3

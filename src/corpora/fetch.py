@@ -10,10 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.command_line import json_value
-from common.errors import UserError, command
-from common.files import write_json
-from common.progress import progress
 from corpora.archives import Unreadable
 from corpora.availability import unknown_checksums
 from corpora.download import CACHE
@@ -21,6 +17,10 @@ from corpora.sources import source_of
 from corpora.sources.source import CountedCorpus, Entry, Text
 from corpora.sources.stored import MIRROR, mirror_folder
 from formats import records
+from nmt_frontier.command_line import json_value
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.progress import progress
 
 
 class Provenance(NamedTuple):

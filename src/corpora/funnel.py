@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from common.document import Document
-from common.errors import UserError
-from common.files import StrPath
 from corpora.rules import SIDES, Rule
 from corpora.text_features import Measured
 from formats.counts import Counts
 from formats.records import Record
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import StrPath
 
 SAMPLES = 20  # dropped records kept for each rule, for people to look at
 BIN_WORDS = 5  # width of a bin in the histograms of lengths

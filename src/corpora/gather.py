@@ -11,11 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from common.command_line import there
 from common.document import Document
-from common.errors import UserError, command
-from common.files import read_json, write_json
-from common.progress import progress
 from corpora import duplicates
 from corpora.clean import keys_file, write_sorted
 from corpora.funnel import Funnel, chained, merged, require_lines, with_reading
@@ -23,6 +19,10 @@ from corpora.rules import Rule
 from corpora.text_features import Measured, characters
 from formats import records
 from formats.batches import Batch, batches
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.progress import progress
 
 DUPLICATES = {"duplicate": 0, "near_duplicate": 1}  # reason to drop: column of the keys
 

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from langid import langid
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 
 LANES = 16  # of vector registers; rows are padded to a multiple
 MOST_VISITS = 60_000  # more visits could overflow 32 bits

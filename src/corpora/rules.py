@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
-from common.files import StrPath
 from corpora.language import Identifier
 from corpora.text_features import Characters, Measured
 from formats.batches import batches
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import StrPath
 
 Rule = Callable[[Measured, np.ndarray], np.ndarray]
 

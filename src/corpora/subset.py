@@ -12,12 +12,12 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import read_json, write_json
-from common.progress import progress
 from formats import records
 from formats.batches import batches
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.progress import progress
 
 ROUNDS = 4
 LEAST_HALF = 4  # bits; fewer numbers are not mixed evenly

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import write_json
-from common.progress import progress
 from formats import records
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.progress import progress
 
 
 def threshold(path: Path, per_cent: float) -> tuple[np.float32, int]:

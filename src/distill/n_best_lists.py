@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import write_text
 from formats import records
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_text
 
 
 class Hypothesis(NamedTuple):

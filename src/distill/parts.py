@@ -13,11 +13,11 @@ from typing import TypedDict, TypeVar
 
 from common import folder_lock
 from common.batch_job import BatchJob
-from common.errors import UserError
-from common.files import read_json, sha256, write_json
-from common.progress import progress
 from formats import records
 from formats.records import Record
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, sha256, write_json
+from nmt_frontier.progress import progress
 
 RECORDS = 20_000  # in a part: minutes of a teacher on one core
 SPEED = ("threads", "batch_tokens")  # options that are not meant to change results; scores of CTranslate2's int8 may

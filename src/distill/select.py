@@ -29,14 +29,14 @@ from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.helpers import extract_all_word_ngrams
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import write_json
-from common.progress import progress
 from distill import n_best_lists
 from distill.n_best_lists import Hypothesis, NBestList
 from findings.metrics import bleu
 from formats import records
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.progress import progress
 
 Tokenizer = Callable[[str], str]  # puts spaces between tokens
 ORDER = 4  # of the longest n-grams

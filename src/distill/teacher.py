@@ -16,23 +16,24 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 from common import gpu_lease
-from common.command_line import positive, there
 from common.document import argument
-from common.errors import UserError
-from decode.batching import batches, in_order
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.interface import Search, in_one_line
-from decode.engines.native import Native
-from decode.pipeline import GPU
 from distill.n_best_lists import Hypothesis
 from distill.settings import Prefix, Settings
-from formats import ctranslate2_loading, native_weights, records, safetensors
+from formats import ctranslate2_loading, records
 from formats import ctranslate2_products as products
 from formats.ctranslate2_loading import compute_type, prepare
-from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT
-from formats.model_folder import Description
-from formats.native_vocabulary import Vocabulary
-from formats.tokenizers import Tokenizer
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError
+from nmt_frontier.limits import BATCH_TOKENS, MAXIMUM_OUTPUT
+from nmt_frontier.model import native_weights, safetensors
+from nmt_frontier.model.model_folder import Description
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.search.batching import batches, in_order
+from nmt_frontier.search.engine import Search, in_one_line
+from nmt_frontier.search.native import Native
+from nmt_frontier.search.pipeline import GPU
+from nmt_frontier.text.tokenizers import Tokenizer
 
 Pieces = list[str]  # without control tokens
 Pair = tuple[Pieces, Pieces]  # a source and its translation

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import sentencepiece
 
-from common.errors import UserError
 from distill.settings import Tokenization
-from formats.tokenizers import MosesBPE, Tokenizer
+from nmt_frontier.errors import UserError
+from nmt_frontier.text.tokenizers import MosesBPE, Tokenizer
 
 
 class SentencePiece:

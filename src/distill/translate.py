@@ -10,8 +10,6 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from common.command_line import there
-from common.errors import UserError, command
 from distill import n_best_lists, parts
 from distill.n_best_lists import NBestList, ranked
 from distill.parts import Written
@@ -19,6 +17,8 @@ from distill.settings import Settings
 from distill.teacher import Arithmetic, Teacher, installed, teacher_options
 from distill.tokenization import files, tokenizers
 from formats import records
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
 
 
 class Translated(Written, Arithmetic):

@@ -11,17 +11,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
-from common.files import write_text
-from decode import engines
-from decode.engines import Batch, native
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
-from formats import ctranslate2_loading, ctranslate2_model, native_map
+from formats import ctranslate2_loading
 from formats.ctranslate2_loading import compute_type
-from formats.ctranslate2_model import Model
 from formats.experiments import FEW
-from formats.native_vocabulary import Vocabulary
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_text
+from nmt_frontier.importers import ctranslate2_model
+from nmt_frontier.importers.ctranslate2_model import Model
+from nmt_frontier.model import native_map
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.search import loading, native
+from nmt_frontier.search.engine import Batch
+from nmt_frontier.search.native import Native
 
 ATTENTION = "/attention/"  # in names of weights: between decoder and encoder; self-attention is /self_attention/
 ENCODER = ("TransformerEncoderSpec", 1)  # name and revision of the specification of an encoder
@@ -81,7 +83,7 @@ def folder(source: Path, operation: Callable[[Model], Model] | None = None, vmap
 
 def loaded(folder: Path, load: Callable[..., Any] = ctranslate2_loading.translator) -> Any:
     """Load a model of CTranslate2 on one thread. Raises UserError for a folder of another engine."""
-    kind = compute_type(engines.describe_for(folder, CTranslate2).quantization)
+    kind = compute_type(loading.describe_for(folder, CTranslate2).quantization)
     return load(folder, device="cpu", compute_type=kind, intra_threads=1)
 
 
@@ -101,14 +103,14 @@ class ForcedLength:
     """The native engine on one thread. candidates: map of each sentence. Raises UserError for another engine."""
 
     def __init__(self, folder: Path, candidates: Path | None = None):
-        engines.describe_for(folder, Native)
+        loading.describe_for(folder, Native)
         engine = native.library()
         self._vocabulary = Vocabulary.read(folder)
         self._worker = engine.Worker(engine.Model(folder / Native.weights, candidates))
         self._options, self._mapped = engine.Options, candidates is not None
 
     def decode(self, batch: Batch, pieces: int, beam_size: int, **options: Any) -> Batch:
-        """Translate each sentence of a batch into this number of pieces; options: of nmt_frontier_engine.Options."""
+        """Translate each sentence of a batch into this number of pieces; options: of nmt_frontier.bindings.Options."""
         usual = {"shortest": pieces, "longest": pieces, "beam_size": beam_size, "vocabulary_map": self._mapped}
         sources = [self._vocabulary.numbers(sentence) for sentence in batch]
         found = self._worker.translate(sources, self._options(**usual | options))

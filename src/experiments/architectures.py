@@ -7,20 +7,21 @@ with the map of each sentence. CTranslate2 only runs Transformers with self-atte
 import argparse
 from pathlib import Path
 
-from common import machine
-from common.command_line import there
-from common.errors import UserError, command
 from decode import engines
 from findings.comparison import BASELINE, NATIVE
 from formats import measurement
-from formats.decoding import ONE_CORE
 from measure import protocol
 from measure.configuration import Configuration
+from nmt_frontier import machine
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.limits import ONE_CORE
+from nmt_frontier.search import loading
 
 
 def configuration(model: Path, sentences: int | None) -> Configuration:
     """Raises UserError for the folder of another engine."""
-    engine = engines.describe(model).engine
+    engine = loading.describe(model).engine
     if engine not in (BASELINE, NATIVE):
         names = " and ".join(engines.ENGINES[name].label for name in (BASELINE, NATIVE))
         raise UserError(f"{model}: is for {engines.ENGINES[engine].label}; here {names} are compared")

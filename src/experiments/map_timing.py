@@ -15,26 +15,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import write_json, write_text
 from decode import engines
-from decode.batching import batches
-from decode.engines import Batch, Search
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
-from decode.translator import Tokenizer
 from experiments import altered_models
 from experiments.altered_models import ForcedLength, converted
-from formats.decoding import longest_output
 from formats.experiments import MapTimingRow
 from formats.measurement import Spread
-from formats.native_vocabulary import Vocabulary
 from formats.records import sources
-from formats.vocabulary_map import VocabularyMap
 from measure import in_process, timing_loop
 from measure.bootstrap import TestSet
 from measure.timing_loop import Usage, watch
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json, write_text
+from nmt_frontier.limits import longest_output
+from nmt_frontier.model.native_vocabulary import Vocabulary
+from nmt_frontier.model.vocabulary_map import VocabularyMap
+from nmt_frontier.search import loading
+from nmt_frontier.search.batching import batches
+from nmt_frontier.search.engine import Batch, Search
+from nmt_frontier.search.native import Native
+from nmt_frontier.translator import Tokenizer
 
 WHOLE = "whole"  # the vocabulary, without a map
 NOTHING = "nothing"  # a map that allows <unk>, <s> and </s> only
@@ -129,11 +130,11 @@ class Timing:
     """
 
     def __init__(self, model: Path, sources: list[str], core: int, steps: int | None):
-        self.description = engines.describe(model)
+        self.description = loading.describe(model)
         if (name := self.description.engine) not in ENGINES:
             raise UserError(f"{model}: is for {engines.ENGINES[name].label}, which uses no such vocabulary map")
         # Raises an error with the name of a damaged file here, not in the folder of links.
-        engines.load(model, Search(), checksums=False)
+        loading.load(model, Search(), checksums=False)
         self.tokenizer = Tokenizer(model)
         self.sources = [self.tokenizer.encode(source) for source in sources]
         self._model, self._core, self._steps = model, core, steps

@@ -15,18 +15,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from common import machine
-from common.command_line import there
-from common.errors import command
-from decode import engines
-from decode.engines import native
-from decode.engines.native import Native
-from decode.pipeline import MANY_CORES
 from findings import comparison
 from formats import measurement
-from formats.decoding import ONE_CORE
 from measure import protocol
 from measure.configuration import Configuration
+from nmt_frontier import machine
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.limits import ONE_CORE
+from nmt_frontier.search import loading, native
+from nmt_frontier.search.native import Native
+from nmt_frontier.search.pipeline import MANY_CORES
 
 NGRAM = 3  # no trigram twice, as in FastSeq
 BLOCKED = "no trigram twice"
@@ -53,7 +52,7 @@ def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, 
         "weights packed for every product": everything.but(without={"packed"}),
         "finished sentences kept": everything.but(without={"remove_finished"}),
         **{f"held to {name}": replace(everything, isa=name) for name in instruction_sets()},
-        **{engines.describe(other).quantization: replace(everything, model=other) for other in others},
+        **{loading.describe(other).quantization: replace(everything, model=other) for other in others},
         f"{EVERYTHING}, beam {comparison.BEAM}": beam,
         "copies of the encoder's cache": beam.but(without={"shared_cache"}),
         f"{BLOCKED}, with vectors": blocked,
@@ -74,7 +73,7 @@ def main() -> None:
     args = parser.parse_args()
 
     for model in (args.model, *args.others):
-        engines.describe_for(model, Native)
+        loading.describe_for(model, Native)
     named = configurations(args.model, args.others, **protocol.text(args.model, args.sentences))
     measurement.write(args.output, protocol.rungs(named, args))
 

@@ -10,15 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from common import machine
-from common.command_line import there
-from common.errors import UserError
-from decode import engines
 from findings.comparison import BASELINE, NATIVE
 from formats import measurement
-from formats.decoding import ONE_CORE
 from measure import protocol
 from measure.configuration import Configuration
+from nmt_frontier import machine
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError
+from nmt_frontier.limits import ONE_CORE
+from nmt_frontier.search import loading
 
 Folders = dict[tuple[str, str, str], Path]  # by system, engine and type
 
@@ -51,7 +51,7 @@ def models(rows: Iterable[Row]) -> list[tuple[str, str]]:
 
 
 def by_system(folders: list[Path]) -> Folders:
-    described = {folder: engines.describe(folder) for folder in folders}
+    described = {folder: loading.describe(folder) for folder in folders}
     return {
         (about.system.removesuffix("-untrained"), about.engine, about.quantization): folder
         for folder, about in described.items()

@@ -15,13 +15,10 @@ From aligned pairs to a vocabulary map:
 From checkpoints to model folders:
 
 - ``convert``: OpenNMT-tf checkpoints to CTranslate2 (command)
-- ``model``: models that were trained elsewhere to the native engine (command)
-- ``toolkits``: their readers, one a toolkit
+- ``opennmt_tf_run``: runs of OpenNMT-tf for ``nmt-frontier import``
 - ``native``: CTranslate2's models to the native engine (command)
-- ``float_model``: a model that a reader gives and the native engine's writer takes
-- ``read_ctranslate2``, ``read_opennmt_tf``, ``read_marian``: readers of models for it
+- ``read_opennmt_tf``: a reader of models for it
 - ``opennmt_tf_recurrent``: the layers of OpenNMT-tf's recurrent models
-- ``marian_parameters``: weights and options of Marian's file; ``marian_shortlist``: a shortlist as a map
 - ``marian``: Marian models to Marian, the native engine and CTranslate2 (command)
 - ``import_teacher``: teachers that were trained elsewhere (command)
 - ``untrained``: models with random weights (command)

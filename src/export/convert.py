@@ -10,11 +10,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import atomic_path
-from common.progress import progress
-from formats import ctranslate2_model
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path
+from nmt_frontier.importers import ctranslate2_model
+from nmt_frontier.progress import progress
 
 
 def main() -> None:

@@ -17,10 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from common.command_line import json_value, there
-from common.errors import UserError, command
-from common.files import write_json
-from common.progress import progress
 from export.map_entries import PIECE
 from export.phrase_table import PhraseTable
 from export.phrases import MAX_NGRAM
@@ -28,8 +24,12 @@ from export.sorted_counts import Counts
 from export.vocabulary_map import Knobs, always_on, build, lines
 from formats import records
 from formats.experiments import MapCoverage
-from formats.sentence import split_pieces
-from formats.vocabulary_map import VocabularyMap
+from nmt_frontier.command_line import json_value, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.model.vocabulary_map import VocabularyMap
+from nmt_frontier.progress import progress
+from nmt_frontier.sentence import split_pieces
 
 Pieces = list[str]
 

@@ -1,7 +1,8 @@
 """Write a model folder as a package that another program opens: Argos Translate's, or Bergamot's.
 
 An Argos package is a zip archive of a folder with CTranslate2's in ``model``, the tokenizer beside it, and
-``metadata.json`` (argostranslate/package.py). Equal model folders give equal archives. ``export.model`` reads it back.
+``metadata.json`` (argostranslate/package.py). Equal model folders give equal archives. ``nmt-frontier
+import`` reads it back.
 """
 
 import json
@@ -11,12 +12,13 @@ from pathlib import Path
 
 from msgspec.structs import asdict
 
-from common.errors import UserError
-from common.files import atomic_path
 from decode.engines.ctranslate2 import CTranslate2
-from export.model_folder import ROLES, checked
-from formats import tokenizers
-from formats.model_folder import DESCRIPTION, NOT_DECODED, Description
+from export.model_folder import checked
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import atomic_path
+from nmt_frontier.making import ROLES
+from nmt_frontier.model.model_folder import DESCRIPTION, NOT_DECODED, Description
+from nmt_frontier.text import tokenizers
 
 ARGOS_SUFFIX = ".argosmodel"
 ARGOS = {"package_version": "1.0", "argos_version": "1.9"}  # the latter reads any package with SentencePiece or BPE

@@ -18,11 +18,11 @@ from typing import IO
 
 from tabulate import tabulate
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import atomic_path, write_text
 from export import submission
 from export.translate_command import ROOT
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path, write_text
 
 MADE = "build/images/python.tar"  # Debian with Python, where no registry can be reached: `make` makes it
 BASE = ROOT / MADE

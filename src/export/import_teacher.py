@@ -18,16 +18,18 @@ from typing import Any, Self
 import ctranslate2
 from msgspec import Struct, field
 
-from common.command_line import json_value, there
-from common.errors import UserError, command
-from common.files import atomic_path, read_json, typed, write_json
-from decode.engines.native import Native
-from export import read_ctranslate2, read_marian, read_opennmt_tf
-from export.float_model import FloatModel
-from export.marian_parameters import Parameters, read_pieces
-from formats import native_weights, opennmt_tf
+from export import read_opennmt_tf
+from formats import opennmt_tf
 from formats.conversion import Converter
-from formats.ctranslate2_model import ENVIRONMENTS
+from nmt_frontier.command_line import json_value, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path, read_json, typed, write_json
+from nmt_frontier.importers import read_ctranslate2, read_marian
+from nmt_frontier.importers.ctranslate2_model import ENVIRONMENTS
+from nmt_frontier.importers.float_model import FloatModel
+from nmt_frontier.importers.marian_parameters import Parameters, read_pieces
+from nmt_frontier.model import native_weights
+from nmt_frontier.search.native import Native
 
 Options = dict[str, Any]  # of a command line, by name: a value, a list, or a switch
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formats import opennmt_tf
-from formats.decoding import MAXIMUM_OUTPUT
+from nmt_frontier.limits import MAXIMUM_OUTPUT
 
 # 8-bit weights round to 1/127 of the largest value of their row. These scale the few values that count to be large:
 LOUD = 10.0  # factor of content and clock where they are normalized, and of the clock as an attention's output

@@ -8,7 +8,6 @@ a lexical shortlist as its binary one, the others as a vocabulary map with the s
 import argparse
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -17,19 +16,22 @@ import numpy as np
 import yaml
 from msgspec import structs
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import write_text
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.interface import Engine
 from decode.engines.marian import Marian
-from decode.engines.native import Native
-from export import model_folder, read_marian
-from export.marian_parameters import CONFIG, Options, Parameters, read_pieces
-from export.marian_shortlist import vocabulary_map
-from export.read_marian import positions, shape
+from export import model_folder
 from formats import marian
-from formats.model_folder import Description, Making
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_text
+from nmt_frontier.importers import read_marian
+from nmt_frontier.importers.marian_parameters import CONFIG, Options, Parameters, read_pieces
+from nmt_frontier.importers.marian_shortlist import vocabulary_map
+from nmt_frontier.importers.read_marian import positions, shape
+from nmt_frontier.making import make
+from nmt_frontier.model import shape_text
+from nmt_frontier.model.model_folder import Description, Making
+from nmt_frontier.search.engine import Engine
+from nmt_frontier.search.native import Native
 
 Writers = dict[type[Engine], tuple[Callable[[Path], None], Path | None]]  # of weights, and the engine's map
 
@@ -107,7 +109,7 @@ def export(
             # Marian rounds the matrices of recurrent cells one by one, then joins them: it crashes or outputs noise.
             if kind == "float32" or config["type"] == "transformer":
                 writers[Marian] = partial(marian_files, model, vocabulary, kind), shortlist
-            if CTranslate2.runs(asdict(made)):
+            if CTranslate2.runs(made):
                 writers[CTranslate2] = partial(convert, parameters, vocabulary, kind), vmap
             for engine, (write, candidates) in writers.items():
                 write(files := Path(scratch) / engine.folder(kind))
@@ -115,13 +117,13 @@ def export(
                     format=1,
                     engine=engine.name,
                     **structs.asdict(description),
-                    shape=str(made),
+                    shape=shape_text.text(made),
                     parameters=parameters.count(),
                     quantization=kind,
                     vocabulary_map=shortlist is not None,
                     made_by=Making(marian=config["version"]),
                 )
-                model_folder.make(described, files, sentencepiece, candidates, output / files.name)
+                make(described, files, sentencepiece, candidates, output / files.name)
 
 
 def main() -> None:

@@ -1,75 +1,24 @@
-"""Make a self-contained, movable model folder: weights, SentencePiece model, vocabulary map, model.json, README."""
+"""Make a model folder of a system of a study (nmt_frontier.making); check one that is handed on."""
 
 import argparse
-import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
-from common.command_line import json_value, there
-from common.errors import UserError, command
-from common.files import atomic_path, read_json, typed, write_json, write_text
 from decode import engines
-from decode.engines import Search
 from decode.engines.ctranslate2 import CTranslate2
-from formats import model_folder, tokenizers, vocabulary_map
 from formats.learning import Weights
-from formats.model_folder import Description, Making
-
-README = """# {source}-{target} translation model "{system}" ({quantization})
-
-{role_sentence} Shape {shape}, {parameters:,} parameters, weights in {quantization}, for the engine {engine}.
-{origin}
-
-    echo "A sentence." | python -m decode.translate --model .{search}
-
-| file | what |
-|---|---|
-| `model.json` | what this folder is, for programs |
-{rows}"""
-ROLES = {
-    "teacher": "The teacher: trained on the original data.",
-    "student": "A student: trained on the teacher's translations (sequence-level distillation).",
-    "control": "A control: the same shape as a student, trained on the original data.",
-    "untrained": "Untrained: its weights are random and its translations mean nothing. It is there to be timed.",
-    "imported": "Imported: trained elsewhere.",
-}
-
-
-def make(
-    description: Description,
-    weights: Path,
-    tokenizer: Path | Mapping[str, Path],
-    candidates: Path | None,
-    output: Path,
-) -> None:
-    """Copy everything into a new folder ``output``; a folder there is replaced only by a complete one.
-
-    tokenizer: the SentencePiece model of both sides, or files by their names in formats.tokenizers.
-    candidates: the vocabulary map in the format that the engine reads, or None. Raises UserError for a folder without
-    weights, and for a map that does not belong to the model.
-    """
-    engine = engines.ENGINES[description.engine]
-    with atomic_path(output) as part:
-        engine.copy_weights(weights, part)
-        for name, path in (tokenizer if isinstance(tokenizer, Mapping) else {tokenizers.SHARED: tokenizer}).items():
-            shutil.copyfile(path, part / name)
-        if candidates:
-            engine.write_map(candidates, part)
-        description = replace(description, sha256=model_folder.checksums(part))
-        write_json(part / model_folder.DESCRIPTION, description)
-        files = {**tokenizers.FILES, **engine.files}
-        rows = "".join(f"| `{name}` | {what} |\n" for name, what in files.items() if (part / name).exists())
-        values = {**asdict(description), "role_sentence": ROLES[str(description.role)], "rows": rows}
-        values |= {side: values[side] or "unknown" for side in ("source", "target")}
-        values["origin"] = f"Made by the study `{description.study}` of nmt-frontier."
-        own_search = description.made_by and description.made_by.search
-        values["search"] = f" {own_search}" if own_search else ""
-        if description.made_by and (found := description.made_by.imported):
-            values["origin"] = f"Imported from {found} by `python -m export.model` of nmt-frontier."
-        write_text(part / model_folder.README, README.format(**values))
+from nmt_frontier.command_line import json_value, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, typed
+from nmt_frontier.making import ROLES, make
+from nmt_frontier.model import model_folder, vocabulary_map
+from nmt_frontier.model.model_folder import Description, Making
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Search
+from nmt_frontier.text import tokenizers
 
 
 class Origin(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -106,11 +55,11 @@ def checked(folder: Path, accepted: Collection[str] = (CTranslate2.name,)) -> De
     accepted: names of engines. Raises UserError for a folder of another engine, and for one with a damaged file: each
     file is compared with its checksum and opened.
     """
-    description = engines.describe(folder)
+    description = loading.describe(folder)
     if description.engine not in accepted:
         labels = " or ".join(engines.ENGINES[name].label for name in accepted)
         raise UserError(f"{folder}: is for {description.engine}; what is handed on is a model of {labels}")
-    engines.load(folder, Search(vocabulary_map=description.vocabulary_map))
+    loading.load(folder, Search(vocabulary_map=description.vocabulary_map))
     tokenizers.of_folder(folder, description)
     if description.vocabulary_map and description.engine == CTranslate2.name:
         vocabulary_map.check(folder / CTranslate2.map_file, CTranslate2.vocabulary(folder))

@@ -9,15 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.progress import progress
-from decode.batching import batches, by_sentence, in_order
-from decode.engines import ENGINES, Engine, Search
+from decode.engines import ENGINES
 from formats import records
-from formats.decoding import MAXIMUM_OUTPUT
-from formats.model_folder import Description
-from formats.tokenizers import pieces
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.limits import MAXIMUM_OUTPUT
+from nmt_frontier.model.model_folder import Description
+from nmt_frontier.progress import progress
+from nmt_frontier.search.batching import batches, by_sentence, in_order
+from nmt_frontier.search.engine import Engine, Search
+from nmt_frontier.text.tokenizers import pieces
 
 BATCH = 64  # sentences
 

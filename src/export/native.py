@@ -1,18 +1,19 @@
 """Convert a study's model to the native engine, in several types of weights at once.
 
 It reads what CTranslate2's converters wrote, and checkpoints of OpenNMT-tf whose layers CTranslate2 lacks. Models that
-were trained elsewhere become model folders by export.model.
+were trained elsewhere become model folders by ``nmt-frontier import``.
 """
 
 import argparse
 from pathlib import Path
 
-from common.command_line import there
-from common.errors import command
-from common.files import atomic_path
-from common.progress import progress
-from export import read_ctranslate2, read_opennmt_tf
-from formats import ctranslate2_model, native_weights
+from export import read_opennmt_tf
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import atomic_path
+from nmt_frontier.importers import ctranslate2_model, read_ctranslate2
+from nmt_frontier.model import native_weights
+from nmt_frontier.progress import progress
 
 
 def main() -> None:

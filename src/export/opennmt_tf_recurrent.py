@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import UserError
-from export.float_model import UNSCALED, Layers, Product, check_widths, dense, product
+from nmt_frontier.errors import UserError
+from nmt_frontier.importers.float_model import UNSCALED, Layers, Product, check_widths, dense, product
 
 
 def luong(model: Any, origin: Path) -> Layers:

@@ -1,7 +1,7 @@
 """Pack a model folder into one archive to hand on, with a model card and checksums of every file.
 
 The card is a README as Hugging Face reads it. ``ctranslate2.Translator`` opens the unpacked folder of its models,
-``decode.translate`` that of the native engine. Equal model folders, measurements and corpora give equal archives.
+``nmt-frontier translate`` that of the native engine. Equal model folders, measurements and corpora give equal archives.
 ``--for argos`` writes a package of Argos Translate instead; it needs no measurements.
 """
 
@@ -18,20 +18,22 @@ import yaml
 from msgspec.structs import asdict
 from tabulate import tabulate
 
-from common.command_line import json_value, there
-from common.errors import UserError, command
-from common.files import atomic_path, sha256, write_text
 from decode.engines import ENGINES
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
 from export import foreign_package
-from export.model_folder import ROLES, checked
+from export.model_folder import checked
 from findings.best_model import RULE, best, verdict
 from findings.captions import configuration, search
 from findings.comparison import matching, number
-from formats import measurement, model_folder
+from formats import measurement
 from formats.measurement import Measurement
-from formats.model_folder import Description
+from nmt_frontier.command_line import json_value, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path, sha256, write_text
+from nmt_frontier.making import ROLES
+from nmt_frontier.model import model_folder
+from nmt_frontier.model.model_folder import Description
+from nmt_frontier.search.native import Native
 
 SUFFIX = ".tar.gz"
 SUMS = "SHA256SUMS"
@@ -76,7 +78,7 @@ USE = {  # how an engine's folder translates a sentence
     source = pieces.encode("A sentence.", out_type=str)
     print(pieces.decode(translator.translate_batch([source], use_vmap={vocabulary_map})[0].hypotheses[0]))
     END""",
-    Native.name: """    echo "A sentence." | python -m decode.translate --model {name}
+    Native.name: """    echo "A sentence." | nmt-frontier translate --model {name}
 
 The command is nmt-frontier's, after its `make install` (version {version} of the engine decoded here).""",
 }

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import atomic_path
-from common.progress import progress
 from export import sorted_counts
 from formats import opennmt_tf
-from formats.sentence import split_pieces
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path
+from nmt_frontier.progress import progress
+from nmt_frontier.sentence import split_pieces
 
 TARGETS = "words.npz"
 

@@ -20,14 +20,14 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import atomic_path
-from common.progress import progress
 from export.phrase_table import TargetCounts
 from export.sorted_counts import SegmentWriter
 from formats import opennmt_tf, records
 from formats.batches import Batch, batches
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path
+from nmt_frontier.progress import progress
 
 # numba compiles the constants in, and its cache notices changes of this file only: all compiled loops are here.
 MAX_LENGTH = 1 << 10  # pieces of one side of a pair, as in corpora.alignment

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import read_json, write_json
-from formats import ctranslate2_model
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.importers import ctranslate2_model
 
 
 def restored(arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
 from export import opennmt_tf_recurrent as recurrent
-from export.float_model import FloatModel, Layers, LayerWeights, Norm, check_widths, dense, joined
 from formats import opennmt_tf
 from formats.conversion import EPSILON
-from formats.native_packing import padded
-from formats.native_vocabulary import Vocabulary
 from formats.opennmt_tf import END, START, UNKNOWN
+from nmt_frontier.errors import UserError
+from nmt_frontier.importers.float_model import FloatModel, Layers, LayerWeights, Norm, check_widths, dense, joined
+from nmt_frontier.model.native_packing import padded
+from nmt_frontier.model.native_vocabulary import Vocabulary
 
 
 def read(checkpoint: Path) -> FloatModel:

@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from common.errors import UserError
 from export.lengths import STEEP, contents_of_pieces, put, score_end
-from formats.decoding import MAXIMUM_OUTPUT
+from nmt_frontier.errors import UserError
+from nmt_frontier.limits import MAXIMUM_OUTPUT
 
 OPEN = 15.0  # before the sigmoid of a gate that is open
 RISE = 0.05  # of an LSTM's clock, a step

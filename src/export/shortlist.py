@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from common.command_line import there
-from common.errors import command
-from common.files import write_text
 from export.map_entries import PIECE
 from export.phrase_table import PhraseTable
 from export.vocabulary_map import Knobs, write
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_text
 
 SHORTLIST = Knobs(counted="links", max_ngram=1, min_frequency=1, meanings=100, unaligned=0, most_frequent=100)
 

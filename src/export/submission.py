@@ -10,17 +10,17 @@ import importlib.metadata
 import shutil
 from pathlib import Path
 
-from common import cpu
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import atomic_path, sha256, write_text
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
 from export import translate_command
 from export.model_folder import checked
 from export.package import LEFT_OUT, SUMS
-from formats import ctranslate2_products, sentence
-from formats.model_folder import describe
+from formats import ctranslate2_products
+from nmt_frontier import cpu, sentence
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path, sha256, write_text
+from nmt_frontier.model.model_folder import describe
+from nmt_frontier.search.native import Native
 
 FILES = Path(__file__).parent / "submission_files"  # a folder for each engine
 LIBRARIES = ("ctranslate2", "sentencepiece", "numpy", "PyYAML")  # CTranslate2 requires the last two
@@ -70,8 +70,8 @@ def _with_libraries(part: Path, hardware: str) -> None:
         _copy_installed(name, part / "libraries")
     for module in (ctranslate2_products, sentence):
         shutil.copy(str(module.__file__), part)
-    (part / "common").mkdir()
-    shutil.copy(cpu.__file__, part / "common")  # which the first of these imports
+    (part / "nmt_frontier").mkdir()
+    shutil.copy(cpu.__file__, part / "nmt_frontier")  # which the first of these imports
 
 
 def _copy_installed(name: str, to: Path) -> None:

@@ -9,20 +9,20 @@ import tempfile
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from common.errors import UserError
-from common.files import StrPath, atomic_path
 from common.folder_lock import lock
-from formats import decoding
+from nmt_frontier import limits
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import StrPath, atomic_path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "command"
 ENGINE_BUILD = ROOT / "build" / "engine"  # where engine/build.py leaves the objects of the engine
 LOCK = ROOT / "requirements-command.lock"  # SentencePiece's sources
 LIMITS = {
-    "NMT_MAXIMUM_INPUT": decoding.MAXIMUM_INPUT,
-    "NMT_MAXIMUM_CHARACTERS": decoding.MAXIMUM_CHARACTERS,
-    "NMT_MAXIMUM_OUTPUT": decoding.MAXIMUM_OUTPUT,
-    "NMT_BATCH_TOKENS": decoding.ONE_CORE,
+    "NMT_MAXIMUM_INPUT": limits.MAXIMUM_INPUT,
+    "NMT_MAXIMUM_CHARACTERS": limits.MAXIMUM_CHARACTERS,
+    "NMT_MAXIMUM_OUTPUT": limits.MAXIMUM_OUTPUT,
+    "NMT_BATCH_TOKENS": limits.ONE_CORE,
 }
 NEEDED = "a C++ compiler that links statically, as g++ with Debian's libc6-dev"
 

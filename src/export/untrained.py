@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import atomic_path, write_json, write_text
 from export import lengths, recurrent_lengths
 from formats import opennmt_tf, records, shape
 from formats.learning import Weights
-from formats.tokenizers import pieces
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path, write_json, write_text
+from nmt_frontier.text.tokenizers import pieces
 
 SMALL = 0.02  # factor of embeddings: beside large ones 8 bits would not distinguish lengths
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import write_text
 from export.untrained import shape_values
 from formats import marian, shape
-from formats.marian_binary import END
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_text
+from nmt_frontier.importers.marian_binary import END
 from train.marian import Schedule, train
 
 NEVER = -1e9  # the bias of the end

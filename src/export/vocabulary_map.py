@@ -8,8 +8,8 @@ bytes, since the characters that are written in bytes are too rare for counts, a
 Marian's shortlist: a URL or a name is copied in pieces that no phrase pair has. So does a symbol that stands for
 protected text, in any vocabulary.
 
-The file is CTranslate2's (formats.vocabulary_map). Shorter n-grams come first, in the order of the vocabulary, and the
-most frequent piece of each comes first, so that equal tables give equal bytes.
+The file is CTranslate2's (nmt_frontier.model.vocabulary_map). Shorter n-grams come first, in the order of the
+vocabulary, and the most frequent piece of each comes first, so that equal tables give equal bytes.
 """
 
 import argparse
@@ -24,21 +24,21 @@ import ctranslate2
 import numpy as np
 from numpy.typing import NDArray
 
-from common.command_line import json_value, there
-from common.errors import UserError, command
-from common.files import atomic_path, read_json, write_json
-from common.progress import progress
 from decode.engines.ctranslate2 import CTranslate2
 from export.map_entries import Entries, select
 from export.phrase_table import PhraseTable
 from export.phrases import MAX_NGRAM
 from export.sorted_counts import Counts
-from formats import model_folder
 from formats.ctranslate2_loading import translator
-from formats.decoding import longest_output
-from formats.protection import SYMBOLS
-from formats.tokenizers import pieces
-from formats.vocabulary_map import VocabularyMap
+from nmt_frontier.command_line import json_value, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path, read_json, write_json
+from nmt_frontier.limits import longest_output
+from nmt_frontier.model import model_folder
+from nmt_frontier.model.vocabulary_map import VocabularyMap
+from nmt_frontier.progress import progress
+from nmt_frontier.text.items import SYMBOLS
+from nmt_frontier.text.tokenizers import pieces
 
 COUNTED = ("phrases", "links")
 LEAST = {"max_ngram": 1, "min_frequency": 1, "meanings": 1, "unaligned": 0, "most_frequent": 0}
@@ -175,7 +175,7 @@ def with_copies(unigrams: Entries, pieces: list[str], always_on: NDArray[Any]) -
     """The entries of one source piece, where each byte brings all others, and each other piece itself.
 
     They come after those that it brings already. pieces: the vocabulary. Without byte fallback only symbols of
-    formats.protection are copied, and without these the entries stay as they are.
+    nmt_frontier.text.items are copied, and without these the entries stay as they are.
     """
     numbers = {piece: number for number, piece in enumerate(pieces, 1)}
     fallback = numbers.keys() >= {*BYTES}

@@ -73,7 +73,7 @@ def decoding_command(record: Measurement) -> str | None:
     if not record.decoding.output:
         return None
     model = f"results/{record.study}/{model_folder(record)}"
-    words = ["python", "-m", "decode.translate", "--model", model, "--beam-size", record.decoding.beam_size]
+    words = ["nmt-frontier", "translate", "--model", model, "--beam-size", record.decoding.beam_size]
     words += [] if record.decoding.vocabulary_map else ["--no-vocabulary-map"]
     words += ["--workers", record.decoding.workers]
     words += ["--threads", record.decoding.threads] if record.decoding.threads > 1 else []

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.errors import UserError
 from formats.measurement import ROLES, Measurement, Spread
+from nmt_frontier.errors import UserError
 
 BASELINE = "opennmt-tf"  # the engine that every system was trained with
 CTRANSLATE2, NATIVE = "ctranslate2", "native"

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict
 
-from common.files import read_yaml
+from nmt_frontier.files import read_yaml
 
 PRICES = Path(__file__).with_name("prices.yaml")
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from sacrebleu.metrics.bleu import BLEU
 
-from common.errors import UserError
-from common.files import read_json, sha256
 from formats.gap import Comet
-from formats.sentence import WITHOUT_SPACES
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, sha256
+from nmt_frontier.sentence import WITHOUT_SPACES
 
 COMET_SCALE = 100  # factor of the mean over sentences, as for BLEU and chrF
 INSTALL = "install unbabel-comet in an environment of its own and name its bin/comet-score (docs/results.md#metrics)"

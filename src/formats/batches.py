@@ -10,8 +10,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from common.files import StrPath
 from formats.records import Record, Shard, frames, ragged
+from nmt_frontier.files import StrPath
 
 BATCH_BYTES = 1 << 20  # of text in a batch, at least
 TAB, LINE_END = 9, 10  # ASCII, neighbours

@@ -5,7 +5,7 @@ from typing import Any
 import ctranslate2
 from ctranslate2.specs import model_spec
 
-from formats import ctranslate2_model
+from nmt_frontier.importers import ctranslate2_model
 
 # Keras' default epsilon of layer normalisation, which OpenNMT-tf 2.32 uses.
 EPSILON = 1e-3

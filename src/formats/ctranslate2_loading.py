@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common.cpu import intel
-from common.errors import UserError
 from formats import ctranslate2_products as products
+from nmt_frontier.cpu import intel
+from nmt_frontier.errors import UserError
 
 if TYPE_CHECKING:
     import ctranslate2

@@ -8,7 +8,7 @@ bits, which saturates silently: CTranslate2 shifts activations to 0..255, and 2 
 import os
 import platform
 
-from common import cpu
+from nmt_frontier import cpu
 
 VNNI = {"avx512_vnni", "avx_vnni"}  # one of these flags suffices
 USE_MKL = "CT2_USE_MKL"

@@ -6,8 +6,8 @@ A time or a ratio has three fields: the median of the runs, with ``_min`` and ``
 import os
 from typing import NotRequired, TypedDict
 
-from common import machine
 from formats import ctranslate2_products
+from nmt_frontier import machine
 
 FEW = 64  # candidates instead of the vocabulary; a beam reads twice its width
 

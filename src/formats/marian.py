@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.errors import UserError
-from common.files import write_text
 from formats import opennmt_tf
-from formats.marian_binary import END, UNKNOWN
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_text
+from nmt_frontier.importers.marian_binary import END, UNKNOWN
 
 MODEL, VOCABULARY, SHORTLIST = "model.bin", "vocab.yml", "shortlist.bin"  # of a model folder
 TYPES = {"float32": "float32", "int16": "intgemm16", "int8": "intgemm8"}  # of weights: names here and in Marian

@@ -18,10 +18,11 @@ from typing import Any, Literal, NamedTuple, Self, Union, get_args, get_origin
 
 import msgspec
 
-from common.errors import UserError, command
-from common.files import read_json, typed, write_json, write_text
-from formats import schema_from_dataclass, switches
+from formats import schema_from_dataclass
 from formats.schema_from_dataclass import Column, noted, required
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, typed, write_json, write_text
+from nmt_frontier.search import switches
 
 Role = Literal["teacher", "student", "control", "untrained", "imported"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -93,7 +94,7 @@ class System:
 class Decoding:
     """With what and how it decoded, on which cores.
 
-    without: names of formats.switches that were off; in JSON each switch has a field.
+    without: names of nmt_frontier.search.switches that were off; in JSON each switch has a field.
     """
 
     engine: str = required("name of the engine, as in `model.json`")

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
-from common.files import StrPath
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import StrPath
 
 _, START, END = CONTROL = ("<blank>", "<s>", "</s>")  # the first entries of every file
 UNKNOWN = "<unk>"  # not in the file: OpenNMT-tf adds it as the last entry

@@ -21,9 +21,9 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from common.errors import UserError
-from common.files import StrPath, atomic_path
-from formats.sentence import sentence as sentence  # of a column
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import StrPath, atomic_path
+from nmt_frontier.sentence import sentence as sentence  # of a column
 
 Record = tuple[str, ...]
 Shard = tuple[int, int]  # k of n, k from 1

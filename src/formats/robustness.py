@@ -25,7 +25,7 @@ class Translated(TypedDict):
 
 
 class Row(TypedDict):
-    """A system, its type and its search. protected: by decode.text. lists: by name, those of measure.perturb.
+    """A system, its type and its search. protected: by nmt_frontier.text. lists: by name, those of measure.perturb.
 
     recased: some of these again, without capitals.
     """

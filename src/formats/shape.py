@@ -7,11 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from common.files import read_yaml
 from formats.model_description import CATALOG, RECURRENT, TRANSFORMER, own_model
-from formats.native_packing import PANEL
+from nmt_frontier.files import read_yaml
+from nmt_frontier.model import shape_text
+from nmt_frontier.model.native_packing import PANEL
+from nmt_frontier.model.shape_text import SELF_ATTENTION
 
-SELF_ATTENTION = "self-attention"
 # How a Transformer's decoder reads previous outputs (layers.history_decoder): by self-attention; as the mean of all
 # inputs with a feed-forward layer and a gate, with only one of them, or plain; by a simple recurrent cell.
 DECODERS = (SELF_ATTENTION, "averaging", "averaging-gated", "averaging-ungated", "averaging-plain", "ssru")
@@ -51,10 +52,7 @@ class Transformer:
         return f"take heads {heads}, or units {-(-self.units // multiple) * multiple}"
 
     def __str__(self) -> str:
-        shared = " shared" if self.share_embeddings else ""
-        decoder = "" if self.decoder == SELF_ATTENTION else f" {self.decoder}"
-        layers = f"{self.encoder_layers}:{self.decoder_layers}"
-        return f"{layers} d{self.units} ff{self.ffn_units} h{self.heads}{decoder}{shared}"
+        return shape_text.transformer(**asdict(self))
 
     def model_description(self, dropout: float) -> str:
         """The text of ``model_description.py``. dropout: the share of units that training drops, everywhere."""
@@ -163,9 +161,7 @@ class Conditional:
             raise ValueError("decoder_transitions: at least 2 are needed, one of them behind the attention")
 
     def __str__(self) -> str:
-        shared = " shared" if self.share_embeddings else ""
-        transitions = f"{self.encoder_transitions}:{self.decoder_transitions}"
-        return f"conditional GRU {transitions} d{self.units} e{self.embedding_units}{shared}"
+        return shape_text.conditional(**asdict(self))
 
     def model_description(self, dropout: float) -> str:
         """As for a Transformer; dropout acts on embeddings, on the encoder's states and on the decoder's output."""

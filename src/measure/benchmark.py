@@ -17,20 +17,20 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from common.command_line import named_path, pick, positive, there
-from common.errors import command
-from decode import engines
 from findings.comparison import BASELINE, compared, configured, number
 from formats import measurement
 from formats.measurement import Measurement
 from measure import protocol
 from measure.configuration import Conditions, Configuration
 from measure.contenders import contenders
+from nmt_frontier.command_line import named_path, pick, positive, there
+from nmt_frontier.errors import command
+from nmt_frontier.search import loading
 
 
 def installed(models: list[Path]) -> list[Path]:
     """The folders that an engine on this machine decodes; says which others are left out."""
-    absent = [model for model in models if not engines.of(model).supported()]
+    absent = [model for model in models if not loading.of(model).supported()]
     if absent:
         print(f"not measured, their engine is not installed: {' '.join(map(str, absent))}", file=sys.stderr)
     return [model for model in models if model not in absent]
@@ -42,7 +42,7 @@ def configurations(
     """Configurations of all models, so that systems take turns. shared: fields of all."""
     todo = []
     for model in models:
-        description = engines.describe(model)
+        description = loading.describe(model)
         baseline = description.engine == BASELINE
         beams = baseline_beam_sizes if baseline else beam_sizes
         maps = [False, True] if description.vocabulary_map else [False]
@@ -60,7 +60,7 @@ def configurations(
 
 def alone(todo: list[Configuration], test_set: str) -> list[Configuration]:
     """The fastest way of each compared system (int8, greedy, with its map if any), sentence by sentence."""
-    described = [(configuration, engines.describe(configuration.model)) for configuration in todo]
+    described = [(configuration, loading.describe(configuration.model)) for configuration in todo]
     role = compared(about.role for _, about in described)
     return [
         replace(configuration, batch_sentences=1, workers=1, runs=1, test_sets=(test_set,)).but(without={"overlap"})

@@ -13,24 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import atomic_path, write_json
-from decode import engines
-from decode.batching import batches
-from decode.engines import Search
-from decode.engines.native import Native
-from decode.translator import Tokenizer
-from formats import model_folder, native_weights, records, safetensors
-from formats.decoding import ONE_CORE
-from formats.model_folder import Calibration, Making
+from formats import records
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path, write_json
+from nmt_frontier.limits import ONE_CORE
+from nmt_frontier.model import model_folder, native_weights, safetensors
+from nmt_frontier.model.model_folder import Calibration, Making
+from nmt_frontier.search import loading
+from nmt_frontier.search.batching import batches
+from nmt_frontier.search.engine import Search
+from nmt_frontier.search.native import Native
+from nmt_frontier.translator import Tokenizer
 
 SUFFIX = ".input_scale"  # of a tensor, after the name of its product (engine/model/model.cpp)
 
 
 def input_scales(folder: Path, lines: list[str]) -> dict[str, Any]:
     """InputScales of each product while lines are translated. Raises UserError for a folder without scales to fix."""
-    description = engines.describe(folder)
+    description = loading.describe(folder)
     if description.engine != Native.name or description.quantization == "float32":
         raise UserError(f"{folder}: is {description.engine} {description.quantization}; only models of the native"
                         " engine in int16, int8 and int4 have scales to fix")  # fmt: skip
@@ -39,7 +40,7 @@ def input_scales(folder: Path, lines: list[str]) -> dict[str, Any]:
     encode = Tokenizer(folder).encode
     if not (sentences := [pieces for pieces in map(encode, lines) if pieces]):
         raise UserError("there is no sentence to calibrate with")
-    engine = engines.load(folder, Search(vocabulary_map=description.vocabulary_map))
+    engine = loading.load(folder, Search(vocabulary_map=description.vocabulary_map))
     assert isinstance(engine, Native)
     return engine.input_scales([sentences[place] for place in places] for places in batches(sentences, ONE_CORE))
 
@@ -49,7 +50,7 @@ def write(folder: Path, scales: dict[str, float], about: Calibration, output: Pa
     weights = folder / native_weights.NAME
     tensors = dict(safetensors.read(weights))
     tensors |= {f"{name}{SUFFIX}": np.array([scale], np.float32) for name, scale in scales.items()}
-    description = engines.describe(folder)
+    description = loading.describe(folder)
     description.made_by = description.made_by or Making()
     description.made_by.input_scales = about
     changed = (native_weights.NAME, model_folder.DESCRIPTION, *model_folder.NOT_DECODED)

@@ -15,14 +15,14 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from common.command_line import named_path, there
-from common.errors import UserError, command
-from common.files import read_json, sha256, write_json
-from common.progress import progress
 from findings import metrics
 from findings.comparison import translations
 from formats import measurement
 from formats.records import read_output, read_pairs
+from nmt_frontier.command_line import named_path, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, sha256, write_json
+from nmt_frontier.progress import progress
 
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}  # the latter for older releases of transformers
 SHOWN = 8  # last lines of a failed program

@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from decode import engines
 from findings.cost import Price
-from formats import model_folder, switches
 from measure.task import Decoding
 from measure.timing_loop import Repeats
+from nmt_frontier.model import model_folder
+from nmt_frontier.search import loading, switches
 
 
 @dataclass(frozen=True)
 class Configuration(Decoding):
     """A model folder, how it is decoded, and how that is measured.
 
-    baseline: decoded by the toolkit that trained it. isa: instruction set to force, that of ``decode.tuned`` if None.
+    baseline: decoded by the toolkit that trained it. isa: instruction set to force; the tuned one if None.
     label: part of the name, to tell systems apart. runs: as for the other configurations if None. test_sets: names of
     those to decode, all if None; the first one is timed.
     """
@@ -44,8 +44,8 @@ class Configuration(Decoding):
 
     @property
     def environment(self) -> dict[str, str]:
-        isa = self.isa or engines.isa(self.model, self.beam_size)
-        variable = engines.of(self.model).isa_variable
+        isa = self.isa or loading.isa(self.model, self.beam_size)
+        variable = loading.of(self.model).isa_variable
         return {variable: isa} if isa and variable else {}
 
     @property
@@ -57,7 +57,7 @@ class Configuration(Decoding):
 
     def model_files(self) -> list[Path]:
         """The files that decoding needs."""
-        unused = {*model_folder.NOT_DECODED, *([] if self.vocabulary_map else [engines.of(self.model).map_file])}
+        unused = {*model_folder.NOT_DECODED, *([] if self.vocabulary_map else [loading.of(self.model).map_file])}
         files = (path for path in self.model.rglob("*") if path.is_file() and path.suffix != ".pyc")
         return sorted(path for path in files if path.name not in unused)
 

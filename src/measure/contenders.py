@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from decode import engines
 from findings.metrics import bleu
 from formats import records
 from measure.bootstrap import Scorer
 from measure.configuration import Conditions, Configuration
 from measure.kept_runs import Kept, translation
+from nmt_frontier.search import loading
 
 CLEAR = 1.3  # times as fast: of 42 configurations of the demo, 38 had three runs within 1.27, beside a training
 
@@ -34,13 +34,13 @@ def contenders(runs: Mapping[Configuration, Kept], shared: Conditions) -> set[Co
 
     unbeaten = {configuration for configuration in runs if not beaten(configuration)}
     ways = {way(configuration) for configuration in unbeaten}
-    teachers = (each for each in runs if engines.describe(each.model).role == "teacher")
+    teachers = (each for each in runs if loading.describe(each.model).role == "teacher")
     return unbeaten | {teacher for teacher in teachers if way(teacher) in ways}
 
 
 def scores(runs: Mapping[Configuration, Kept], shared: Conditions) -> dict[Configuration, Scores]:
     """BLEU of each configuration on each set that it decoded, if the set has references."""
-    about = {configuration: engines.describe(configuration.model) for configuration in runs}
+    about = {configuration: loading.describe(configuration.model) for configuration in runs}
     paths = dict(shared.test_sets)
 
     @cache

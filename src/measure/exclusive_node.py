@@ -7,8 +7,8 @@ import argparse
 import os
 import subprocess
 
-from common import machine
-from common.errors import UserError, command
+from nmt_frontier import machine
+from nmt_frontier.errors import UserError, command
 
 ALONE = "NO"  # of squeue's %h: "can the resources be over subscribed by other jobs"
 

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common import machine
-from common.command_line import pick, positive, there
-from common.errors import UserError
-from decode.batching import batches
-from decode.engines import Batch
-from decode.translator import Tokenizer
 from formats import experiments, records
 from formats.experiments import Circumstances
 from formats.measurement import Spread
 from formats.records import sources
 from measure import protocol, timing_loop
 from measure.timing_loop import Name, Repeats, Usage, watch
+from nmt_frontier import machine
+from nmt_frontier.command_line import pick, positive, there
+from nmt_frontier.errors import UserError
+from nmt_frontier.search.batching import batches
+from nmt_frontier.search.engine import Batch
+from nmt_frontier.translator import Tokenizer
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import write_json
 from findings.metrics import bleu
 from formats import ctranslate2_products, records
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
 
 WITHOUT_VNNI = {"CT2_USE_MKL": "0", "ONEDNN_MAX_CPU_ISA": "AVX2", "CT2_FORCE_CPU_ISA": "AVX2"}
 EXACT = {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"}
@@ -23,7 +23,17 @@ EXACT = {"CT2_USE_MKL": "1", "MKL_CBWR": "COMPATIBLE"}
 
 def translation(model: Path, sources: list[str], environment: dict[str, str]) -> list[str]:
     """Greedy, without a map, in a process of its own."""
-    call = [sys.executable, "-m", "decode.translate", "--model", str(model), "--no-vocabulary-map", "--workers", "1"]
+    call = [
+        sys.executable,
+        "-m",
+        "nmt_frontier",
+        "translate",
+        "--model",
+        str(model),
+        "--no-vocabulary-map",
+        "--workers",
+        "1",
+    ]
     kept = {name: value for name, value in os.environ.items() if name not in ctranslate2_products.settings()}
     text = "".join(f"{line}\n" for line in sources)
     done = subprocess.run(call, input=text, env=kept | environment, stdout=subprocess.PIPE, text=True, check=False)

@@ -19,17 +19,20 @@ from typing import Any
 
 import msgspec
 
-from common import machine
-from common.errors import UserError
-from common.files import read_json, sha256, typed
 from decode import engines
-from decode.engines.native import Native
 from findings.cost import cost
-from formats import ctranslate2_products, measurement, model_folder, switches
+from formats import ctranslate2_products, measurement
 from formats.measurement import UNTRAINED, Decoding, Measurement, Spread, System, Timing
 from measure import code_fingerprint, source_tokens
 from measure.configuration import Conditions, Configuration
 from measure.task import Run, Task
+from nmt_frontier import machine
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, sha256, typed
+from nmt_frontier.model import model_folder
+from nmt_frontier.search import loading, switches
+from nmt_frontier.search.engine import version
+from nmt_frontier.search.native import Native
 
 NEEDED = ("system", "role", "shape", "parameters")  # fields of model.json that every record has
 OF_SYSTEM = ("role", "student", "mixture", "seed", "shape", "parameters")  # as in model.json
@@ -132,7 +135,7 @@ def record(
     measured: measurement.Conditions,
 ) -> Measurement:
     """The record of a test set, without scores. shared, measured: by all configurations."""
-    description, files = engines.describe(configuration.model), configuration.model_files()
+    description, files = loading.describe(configuration.model), configuration.model_files()
     about, here = msgspec.to_builtins(description), machine.describe()
     runs = [run for run in runs if test_set in run.test_sets]
     (one, *_), path, cores = runs, dict(shared.test_sets)[test_set], configuration.cores
@@ -246,4 +249,4 @@ def built() -> list[str]:
 def versions() -> list[str | None]:
     """Versions of the packages of all engines and of SentencePiece; None for one that is not installed."""
     packages = [package for engine in engines.ENGINES.values() for package in engine.packages]
-    return [engines.version(package) for package in (*packages, "sentencepiece")]
+    return [version(package) for package in (*packages, "sentencepiece")]

@@ -16,15 +16,15 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from common import machine
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import write_json
-from decode import engines, tuned
-from decode.engines import native
-from decode.engines.native import Native
-from decode.translator import best_batch
-from formats import experiments, native_weights
+from formats import experiments
+from nmt_frontier import machine
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.model import native_weights
+from nmt_frontier.search import loading, native, tuned
+from nmt_frontier.search.native import Native
+from nmt_frontier.translator import best_batch
 
 PEAK_ROWS, PEAK_OUTPUTS, PEAK_INPUTS = (12, 32), 32, 256  # whole tiles of vectors, of AMX; 8 KiB of int8 weights
 SECONDS = 0.2  # to try each peak and rate
@@ -44,7 +44,7 @@ class Level(TypedDict):
 
 def peak(kind: str) -> float:
     """Operations per second of the product kernel with all data in the first-level cache; the best of several tries."""
-    from nmt_frontier_engine import kernels  # inside: reports may be made where the engine is not built
+    from nmt_frontier import kernels  # inside: reports may be made where the engine is not built
 
     random = np.random.default_rng(1)
     matrix = random.normal(size=(PEAK_OUTPUTS, PEAK_INPUTS)).astype(np.float32)
@@ -82,7 +82,7 @@ def cache_sizes() -> dict[int, int]:
 
 def reading(size: int) -> float:
     """Bytes per second that a core reads of so many bytes, again and again; the best of several tries."""
-    from nmt_frontier_engine import kernels
+    from nmt_frontier import kernels
 
     data = kernels.aligned(np.zeros(max(size // BLOCK, 1) * BLOCK, np.uint8))
     read = int(data.nbytes)
@@ -130,13 +130,13 @@ def able(core: int) -> dict[str, Any]:
 def choices(folder: Path, beam_size: int) -> dict[str, Any]:
     """The batch and the tiles with which a model folder decodes here, and whether measure.tune chose them."""
     found = tuned.settings(folder, beam_size)
-    description = engines.describe(folder)
+    description = loading.describe(folder)
     tiles = native.tiles(folder, description, beam_size) if description.engine == Native.name else {}
     return {
         "model": str(folder),
         "beam_size": beam_size,
         "tuned": bool(found),
-        "isa": found.get("isa") or engines.isa(folder, beam_size),
+        "isa": found.get("isa") or loading.isa(folder, beam_size),
         "batch_tokens": best_batch(folder, beam_size, len(machine.cores()), "cpu"),
         "source_words_per_second": found.get("source_words_per_second"),
         "tiles": {f"{inputs}x{outputs}": tile for (inputs, outputs), tile in tiles.items()},

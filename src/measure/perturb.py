@@ -16,12 +16,12 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
-from common.command_line import positive, there
-from common.errors import command
-from common.files import atomic_path
 from findings.altered_text import doubled, title, typos, without_final
 from formats import records
-from formats.sentence import NO_SPACES
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import command
+from nmt_frontier.files import atomic_path
+from nmt_frontier.sentence import NO_SPACES
 
 CLEAN, JOINED, WORDS, SUITE = "clean", "joined", "words", "suite"
 SUITE_FILE = Path(__file__).with_name("suite.tsv")  # CC0: language, kind, text, what must be in the output

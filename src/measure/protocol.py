@@ -13,10 +13,6 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
-from common import machine
-from common.command_line import named_path, pick, positive
-from common.errors import UserError
-from common.files import write_json
 from decode import engines
 from findings import cost
 from findings.comparison import of_test_set
@@ -25,11 +21,17 @@ from formats.measurement import UNTRAINED, Measurement
 from measure import kept_runs, timing_loop
 from measure.configuration import Conditions, Configuration
 from measure.kept_runs import Kept, Runs, others
+from nmt_frontier import machine
+from nmt_frontier.command_line import named_path, pick, positive
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_json
+from nmt_frontier.search import loading
+from nmt_frontier.search.engine import Search
 
 
 def text(model: Path, sentences: int | None) -> dict[str, int | None]:
     """How much of the test set is translated: all by a trained model, which has BLEU, else ``sentences``."""
-    return {"sentences": sentences} if engines.describe(model).role == UNTRAINED else {}
+    return {"sentences": sentences} if loading.describe(model).role == UNTRAINED else {}
 
 
 def commit() -> str | None:
@@ -63,16 +65,16 @@ def check(todo: list[Configuration]) -> None:
     if len({configuration.name for configuration in todo}) < len(todo):
         raise UserError("two configurations of one name; the name of a model folder stands for its format")
     for model in (configuration.model for configuration in todo if configuration.vocabulary_map):
-        if not (name := engines.of(model).map_file) or not (model / name).exists():
+        if not (name := loading.of(model).map_file) or not (model / name).exists():
             raise UserError(f"{model}: is to be decoded with a vocabulary map, and has none")
     for model in (configuration.model for configuration in todo):
-        if missing := [name for name in kept_runs.NEEDED if getattr(engines.describe(model), name) is None]:
+        if missing := [name for name in kept_runs.NEEDED if getattr(loading.describe(model), name) is None]:
             raise UserError(f"{model}: its model.json has no {', '.join(missing)}; every measurement names them")
 
 
 def times(configuration: Configuration, runs: int) -> int:
     """The number of runs: one, for the scores, where the engine is slow in this type on this CPU."""
-    description = engines.describe(configuration.model)
+    description = loading.describe(configuration.model)
     fast = engines.ENGINES[description.engine].fast(description.quantization)
     return configuration.runs or runs if fast else 1
 
@@ -102,7 +104,7 @@ def measured(todo: list[Configuration], conditions: Conditions, repeated: Chosen
     run({configuration: times(configuration, conditions.runs) for configuration in ways}, "measuring again", 2)
     shared = measurement.Conditions(
         noise=conditions.noise,
-        length_penalty=engines.Search.length_penalty,
+        length_penalty=Search.length_penalty,
         commit=commit(),
         cpu=machine.describe()["cpu"],
     )

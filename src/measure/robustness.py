@@ -13,20 +13,20 @@ from typing import Any, cast
 from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.chrf import CHRF
 
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import sha256, write_json, write_text
-from common.progress import progress
-from decode import engines
-from decode.engines.native import Native
-from decode.translator import Translator
 from findings.loops import looping, said_twice
 from findings.metrics import bleu
 from findings.survival import survive
 from formats import records
-from formats.protection import KINDS
 from formats.robustness import Robustness, Row, Translated
 from measure.perturb import CASE, CLEAN, JOINED, PERTURBATIONS, SUITE, WORDS
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import sha256, write_json, write_text
+from nmt_frontier.progress import progress
+from nmt_frontier.search import loading
+from nmt_frontier.search.native import Native
+from nmt_frontier.text.items import KINDS
+from nmt_frontier.translator import Translator
 
 LONG = 3  # times the length that is expected
 SHORT = 10  # characters more that even one word may take
@@ -42,14 +42,14 @@ def installed(models: Iterable[Path]) -> list[Path]:
     """
     folders: dict[tuple[str | None, str], list[Path]] = {}
     for model in models:
-        description = engines.describe(model)
+        description = loading.describe(model)
         folders.setdefault((description.system, description.quantization), []).append(model)
     chosen = []
     for candidates in folders.values():
-        able = [model for model in candidates if engines.of(model).supported()]
+        able = [model for model in candidates if loading.of(model).supported()]
         if not able:
             raise UserError(f"{candidates[0]}: its engine is not installed; install it, or leave the system out")
-        chosen.append(min(able, key=lambda model: engines.of(model) is not Native))
+        chosen.append(min(able, key=lambda model: loading.of(model) is not Native))
     return chosen
 
 
@@ -134,7 +134,7 @@ def rows(models: Iterable[Path], beam_sizes: Sequence[int], lists: Lists, args: 
     The translations are written into the folder ``args.translations``.
     """
     for model in models:
-        ways = (False, True) if engines.describe(model).system in args.protected else (False,)
+        ways = (False, True) if loading.describe(model).system in args.protected else (False,)
         for beam_size, protected in itertools.product(beam_sizes, ways):
             options = {"beam_size": beam_size, "vocabulary_map": args.vocabulary_map, "workers": args.threads}
             options |= {"protect": KINDS if protected else (), "recase": False}

@@ -14,18 +14,19 @@ from pathlib import Path
 
 import msgspec
 
-from common import machine
-from common.command_line import there
-from common.errors import command
-from common.files import write_json, write_text
 from decode import engines
-from decode.engines import Engine
-from decode.translator import Tokenizer, Translator
-from formats import model_folder, switches
 from formats.records import references, sources
 from measure import code_fingerprint
 from measure.task import Decoded, Run, Task
 from measure.timing_loop import peak_rss_bytes, watch
+from nmt_frontier import machine
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json, write_text
+from nmt_frontier.model import model_folder
+from nmt_frontier.search import loading, switches
+from nmt_frontier.search.engine import Engine
+from nmt_frontier.translator import Tokenizer, Translator
 
 WARM_UP_SENTENCES = 8
 
@@ -92,7 +93,7 @@ def main() -> None:
     machine.pin(cores)
     test_sets = {name: sources(path)[: task.decoding.sentences] for name, path in task.test_sets}
     start = time.perf_counter()
-    model_folder.check(model, engines.describe(model))
+    model_folder.check(model, loading.describe(model))
     checksum_seconds = time.perf_counter() - start
     start = time.perf_counter()
     translator = Translator(model, checksums=False, **task.decoding.options)

@@ -13,9 +13,6 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from common.command_line import named_path, positive, there
-from common.errors import UserError, command
-from common.progress import progress
 from findings.comparison import CONFIGURATION, configured, full_precision, matching, number, of_test_set, translations
 from findings.metrics import CometScores
 from formats import measurement
@@ -24,6 +21,9 @@ from formats.measurement import Measurement, Scores
 from measure import training_differences
 from measure.bootstrap import Floats, TestSet, p_value
 from measure.training_differences import difference, same_sentences
+from nmt_frontier.command_line import named_path, positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.progress import progress
 
 SETTINGS = CONFIGURATION[1:]  # how a system is decoded
 

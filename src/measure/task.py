@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import msgspec
 
-from common.errors import UserError
-from common.files import read_json, write_json
-from formats import switches
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.search import switches
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Decoding:
 
     workers: batches decoded at a time. threads: of each worker. cores: the only ones used. sentences: the first ones of
     each test set, all if None. batch_sentences: size of a batch in sentences instead of tokens. without: names of
-    formats.switches that are off.
+    nmt_frontier.search.switches that are off.
     """
 
     model: Path
@@ -43,7 +43,7 @@ class Decoding:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The arguments of decode.translator.Translator: every engine translates every line as its model does."""
+        """The arguments of nmt_frontier.translator.Translator: every engine translates every line as its model does."""
         own = {"model", "cores", "sentences"}
         chosen = {field.name: getattr(self, field.name) for field in fields(Decoding) if field.name not in own}
         return {**chosen, "end_loops": False, "copying": False}

@@ -18,11 +18,7 @@ from typing import Literal
 import numpy as np
 from sacrebleu.metrics.chrf import CHRF
 
-from common.command_line import named_path, there
 from common.document import argument
-from common.errors import command
-from common.files import sha256, write_json
-from common.progress import progress
 from findings.metrics import CometScores, bleu
 from formats import records
 from formats.gap import (
@@ -44,6 +40,10 @@ from formats.gap import (
 )
 from measure import training_differences
 from measure.bootstrap import TestSet
+from nmt_frontier.command_line import named_path, there
+from nmt_frontier.errors import command
+from nmt_frontier.files import sha256, write_json
+from nmt_frontier.progress import progress
 
 SAMPLES = 1000  # of the bootstrap
 DIFFERENT = 10  # sentences to show where student and teacher differ most

@@ -7,12 +7,12 @@ import argparse
 import os
 from pathlib import Path
 
-from common.command_line import named_path, positive, there
-from common.errors import command
-from common.files import atomic_path, write_text
-from common.progress import progress
-from decode.translator import Translator
 from formats import records
+from nmt_frontier.command_line import named_path, positive, there
+from nmt_frontier.errors import command
+from nmt_frontier.files import atomic_path, write_text
+from nmt_frontier.progress import progress
+from nmt_frontier.translator import Translator
 
 
 def main() -> None:

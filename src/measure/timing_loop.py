@@ -147,7 +147,7 @@ def in_turn(
 
     rounds = range(first, max(runs.values(), default=0) + 1)
     jobs = [(name, number) for number in rounds for name in ways if number <= runs[name]]
-    from common.progress import progress  # inside: the memory of measure.run, which needs none, is measured
+    from nmt_frontier.progress import progress  # inside: the memory of measure.run, which needs none, is measured
 
     for name, number in progress(jobs, what, total=len(jobs), unit="run"):
         tries = [ways[name](number)]

@@ -7,9 +7,9 @@ that only one training saw.
 
 from pathlib import Path
 
-from common.files import read_json, typed
 from formats.gap import Settings
 from formats.learning import Learned
+from nmt_frontier.files import read_json, typed
 
 DEFAULTS = {"decoder": "self-attention"}  # if a shape does not name it
 COUNTED = ("encoder_layers", "decoder_layers", "units", "ffn_units", "heads", "embedding_units")

@@ -5,7 +5,7 @@
 First the instruction set is chosen, for engines that can be forced to one, then the tokens of a batch. The settings
 take turns (measure.timing_loop), each run a process of its own (measure.run) on all cores that this process may use;
 the highest median of words per second wins. The folder keeps the settings of every machine it was tuned on, and
-decode.translate uses those of its machine (decode.tuned).
+nmt-frontier translate uses those of its machine (nmt_frontier.search.tuned).
 
 For a native model its matrix products are timed, too, with every tile, as Marian's auto-tuner (Junczys-Dowmunt et al.
 2018) times matrix libraries for each shape. They are timed in all types, to show whether another type would be faster.
@@ -26,22 +26,23 @@ from pathlib import Path
 
 import numpy as np
 
-from common import machine
-from common.command_line import positive, there
-from common.errors import UserError, command
-from common.files import read_json, typed, write_json
-from common.progress import progress
-from decode import engines, tuned
-from decode.engines.native import Native
-from decode.pipeline import MANY_CORES
-from decode.translate import decoded
-from decode.tuned import Settings, Times
-from formats import model_folder, native_packing, native_weights, records, safetensors
-from formats.decoding import ONE_CORE
+from formats import records
 from measure import timing_loop
 from measure.kept_runs import inherited, others
 from measure.task import Decoding, Run, Task
 from measure.timing_loop import Repeats
+from nmt_frontier import machine
+from nmt_frontier.command.translate import decoded
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, typed, write_json
+from nmt_frontier.limits import ONE_CORE
+from nmt_frontier.model import model_folder, native_packing, native_weights, safetensors
+from nmt_frontier.progress import progress
+from nmt_frontier.search import loading, tuned
+from nmt_frontier.search.native import Native
+from nmt_frontier.search.pipeline import MANY_CORES
+from nmt_frontier.search.tuned import Settings, Times
 
 ROWS = 60  # as the encoder multiplies at a time
 CANDIDATES = 512  # largest number of outputs: the vocabulary map leaves some hundred of the output layer
@@ -68,7 +69,7 @@ def tiled_rows(folder: Path) -> dict[str, int]:
 
     Empty if the CPU has no AMX.
     """
-    from nmt_frontier_engine import isa
+    from nmt_frontier.bindings import isa
 
     if isa() != "amx":
         return {}
@@ -104,7 +105,8 @@ def of_model(folder: Path) -> Iterator[tuple[int, int]]:
 
 def tiles(inputs: int, outputs: int, kind: str, count: int = ROWS) -> dict[str, float]:
     """The speeds of a product of this many rows in a type, by tile."""
-    from nmt_frontier_engine import TILES, isa, kernels
+    from nmt_frontier import kernels  # inside: the engine may not be built
+    from nmt_frontier.bindings import TILES, isa
 
     random = np.random.default_rng(1)
     outputs = native_packing.padded(min(outputs, CANDIDATES))
@@ -135,7 +137,7 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
     """Find the settings with these lines and write them into the folder. Raises UserError for too little text."""
     remembered = tuned.read(folder)
     cores = [*machine.cores()]
-    widest = engines.of(folder).widest()
+    widest = loading.of(folder).widest()
     isas: list[Settings] = [{"isa": isa} for isa in ([widest, "AVX2"] if widest else [None])]
     sizes: list[Settings] = [{"batch_tokens": tokens} for tokens in BATCHES]
     best: Settings = {"isa": widest, "batch_tokens": ONE_CORE if len(cores) == 1 else MANY_CORES}
@@ -150,7 +152,7 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
             speeds = words_per_second(folder, text, cores, candidates, beam_size)
             best, speed = max(zip(candidates, speeds, strict=True), key=lambda pair: pair[1])
     settings: Settings = {**best, "source_words_per_second": round(speed)}
-    if engines.of(folder) is Native:
+    if loading.of(folder) is Native:
         settings["products"] = products(folder)
         if rows := tiled_rows(folder):
             settings["tiled_rows"] = rows
@@ -185,7 +187,7 @@ def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_
         cores=tuple(cores),
     )
     call = Task(decoding, [("text", text)], output).command(text.with_name("task.json"))
-    variable = engines.of(folder).isa_variable
+    variable = loading.of(folder).isa_variable
     forced = {variable: settings["isa"]} if variable and settings["isa"] else {}
     done = subprocess.run(call, env=inherited() | forced, check=False)
     if done.returncode:

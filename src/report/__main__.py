@@ -14,9 +14,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import read_json, write_text
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_text
 from report import figure, latex
 from report.registry import SUBJECTS
 

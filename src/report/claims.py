@@ -13,8 +13,8 @@ from operator import sub
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from common.errors import UserError
-from common.files import read_yaml
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_yaml
 
 PAPERS = Path(str(importlib.resources.files("papers")))
 WNGT, MARIAN, WNMT, DEVLIN, FASTSEQ = NAMES = "wngt2020", "marian2018", "wnmt2018", "devlin2017", "fastseq2021"

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import document, read_json, write_text
 from formats.counts import Cleaned
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import document, read_json, write_text
 from report import figure
 from report.markup import data_uri, templates
 

@@ -13,9 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import Formatter, LogLocator, NullFormatter
 from PIL import Image
 
-from common.errors import UserError
-from common.files import atomic_path
 from formats.measurement import Spread
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import atomic_path
 
 STYLE = {
     "font.family": ["DejaVu Sans", "sans-serif"],  # the first comes with matplotlib: pictures are the same everywhere

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, MaxNLocator
 
-from common.errors import UserError
 from findings import best_model, captions, comparison
 from formats import measurement
 from formats.measurement import Measurement
+from nmt_frontier.errors import UserError
 from report import figure, labels
 from report.figure import Style
 

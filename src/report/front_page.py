@@ -23,15 +23,15 @@ from typing import Any, NamedTuple
 from msgspec import to_builtins
 from snakemake.assets import Assets
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import read_json, write_text
 from findings import captions, comparison
 from formats import measurement
 from formats.measurement import Measurement
 from formats.records import read_output
 from formats.schema_from_dataclass import Column
 from formats.shape import decoder_kind
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_text
 from report import figure, markup
 from report import measurements as tables
 from report.figure import Style

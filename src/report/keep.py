@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import read_json, write_text
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_text
 from report import front_page, table_parts
 from report.registry import MEASUREMENTS
 from report.study_page import Page

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from common.errors import UserError
-from common.files import read_json, typed
 from findings import comparison
 from findings.captions import repeats
 from formats.experiments import Coverage, MapCoverage, MapTiming, MapTimingRow, Picked
 from formats.measurement import Spread
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, typed
 from report import figure, markup, table_parts
 
 NOTE = """{system}, {quantization}, {sentences} sentences of {test_set}, greedy, one core ({cpu}), {repeats}, all maps

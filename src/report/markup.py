@@ -7,7 +7,7 @@ from pathlib import Path
 import jinja2
 from tabulate import tabulate
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 
 SIGNIFICANT = 0.05  # p-values below it are marked
 NONE = "–"  # a cell without a value

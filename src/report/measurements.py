@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from common.command_line import there
-from common.errors import command
-from common.files import write_json, write_text
 from findings import best_model, captions, comparison
 from findings.cost import NO_PRICE
 from formats import measurement
 from formats.measurement import Measurement
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json, write_text
 from report import markup
 
 read = measurement.read

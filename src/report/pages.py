@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from common.errors import command
-from common.files import read_json, write_text
 from formats import measurement
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, write_text
 from report import figure, front_page, latex, samples, study_page
 from report import measurements as tables
 from report.__main__ import read

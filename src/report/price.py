@@ -9,11 +9,11 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from common.command_line import there
-from common.errors import UserError, command
 from findings.cost import Price, price_argument, usd
 from formats import measurement
 from formats.measurement import Measurement
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
 
 
 def priced(record: Measurement, price: Price) -> Measurement:

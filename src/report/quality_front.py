@@ -10,13 +10,13 @@ from typing import NamedTuple, TypedDict
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from common.errors import UserError
-from common.files import read_json
 from findings import captions
 from findings.comparison import BASELINE, matching
 from formats import measurement
 from formats.measurement import Measurement
 from formats.shape import registry, shape
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
 from report import figure, markup
 
 TITLE = "Time: ours, for this shape with random weights. Quality: as published for students of this shape"

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from common.files import read_json, typed
 from findings import captions
 from findings.comparison import CTRANSLATE2, matching
 from formats import measurement
 from formats.measurement import Measurement
 from formats.rounding import OtherCpus, Quantization
+from nmt_frontier.files import read_json, typed
 from report import markup
 from report.markup import NONE
 

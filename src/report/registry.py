@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 
 
 class Subject(NamedTuple):

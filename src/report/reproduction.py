@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from common.command_line import there
-from common.errors import UserError, command
-from common.files import read_json, write_text
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_text
 from report import beside_paper, figure, markup
 from report.claims import AGREES, NEEDS, NOT_RUN, OPEN, VERDICTS, Paper, papers
 from report.rows import COMPUTED, Row, rows

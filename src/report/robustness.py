@@ -6,10 +6,10 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from common.errors import UserError
-from common.files import document
-from formats.protection import KINDS
 from formats.robustness import Robustness, Row, Translated
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import document
+from nmt_frontier.text.items import KINDS
 from report import figure, markup
 from report.figure import Style
 from report.markup import NONE

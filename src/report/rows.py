@@ -24,13 +24,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.command_line import there
-from common.errors import command
-from common.files import read_json, write_text
 from findings.comparison import matching, times_faster
-from formats import measurement, switches
+from formats import measurement
 from formats.measurement import Measurement, Spread
 from formats.shape import registry, shape
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, write_text
+from nmt_frontier.search import switches
 from report import claims
 from report.claims import GAIN, LOWER, MARIAN, NEEDS, NOT_RUN, OPEN, OTHER, SIZE_UNITS, Printed, Tolerance, tolerance_of
 from report.keep import compact

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from common.command_line import named_path, positive
-from common.errors import UserError, command
-from common.files import document, write_json, write_text
 from formats import records
+from nmt_frontier.command_line import named_path, positive
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import document, write_json, write_text
 from report.markup import escaped
 
 

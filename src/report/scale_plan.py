@@ -7,8 +7,8 @@ from typing import TypedDict
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from common.files import read_json, typed
 from findings.cost import Price
+from nmt_frontier.files import read_json, typed
 from report import figure, markup
 
 NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs for {usd_per_hour:g} USD an hour ({provider}, \

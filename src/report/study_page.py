@@ -10,14 +10,14 @@ import re
 from pathlib import Path
 from typing import TypedDict
 
-from common.command_line import there
-from common.errors import command
-from common.files import read_json, write_json, write_text
 from findings import best_model, captions, comparison
 from formats import measurement
 from formats.gap import Gap
 from formats.learning import Learning
 from formats.measurement import Measurement
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, write_json, write_text
 from report import ablation_table, recommendation, robustness, samples, teacher_student, training
 from report import measurements as tables
 from report.markup import data_uri, templates

@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from common.files import read_json
 from findings import captions, comparison
 from findings.captions import best_searches, cpu, mark, marks, once, repeats
 from formats.experiments import Disturbed
 from formats.measurement import Measurement, Spread, read
+from nmt_frontier.files import read_json
 from report import figure, markup
 
 SPEED_ONLY = "speed only"

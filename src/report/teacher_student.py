@@ -13,10 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
-from common.errors import UserError
-from common.files import read_json, typed
 from formats.gap import Beam, Gap, Group, Scored, System, TestSet, Trainings, Twins
 from formats.measurement import Spread
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, typed
 from report import figure, markup
 from report.figure import Style
 from report.markup import NONE, star

@@ -8,12 +8,12 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from common.command_line import there
-from common.errors import command
 from findings import best_model, captions, comparison
 from formats import measurement
 from formats.measurement import Measurement
 from formats.records import read_output
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
 from report import markup, samples
 from report.measurements import WORDS, row
 
@@ -145,9 +145,10 @@ def translating(records: list[Measurement], folder: Path) -> str:
     options = "" if record.decoding.beam_size == 1 else f" --beam-size {record.decoding.beam_size}"
     options += "" if record.decoding.vocabulary_map else " --no-vocabulary-map"
     # `make demo` needs no active environment; what it prints runs without one, too.
-    python = "python" if shutil.which("python") == sys.executable else sys.executable
+    beside = str(Path(sys.executable).with_name("nmt-frontier"))
+    program = "nmt-frontier" if shutil.which("nmt-frontier") == beside else beside
     text = f"To translate with {captions.title(record)}:\n"
-    return f'{text}  echo "..." | {python} -m decode.translate --model {model}{options}\n'
+    return f'{text}  echo "..." | {program} translate --model {model}{options}\n'
 
 
 def main() -> None:

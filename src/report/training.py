@@ -17,8 +17,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from common.files import document
 from formats.learning import Learning, Phase
+from nmt_frontier.files import document
 from report import figure, markup
 
 LEGEND_COLUMNS, LEGEND_ROW = 3, 0.14  # inches

@@ -4,9 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from common.errors import command
 from corpora.availability import available
 from corpora.download import CACHE
+from nmt_frontier.errors import command
 from study.config import load
 
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
-from common.errors import UserError
 from corpora.sources import SOURCES, given, source_of
 from corpora.sources.source import languages
 from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
 from findings.cost import PRICES
 from findings.metrics import bleu
 from formats.shape import Values, registry
+from nmt_frontier.errors import UserError
+from nmt_frontier.search.engine import Engine
+from nmt_frontier.search.native import Native
 from study import system_checks
 from study.configuration import Augmentation, Configuration, Corpus, Mixture
 from study.expansion import listed_prices
@@ -44,7 +45,7 @@ def problems(config: Configuration) -> Iterator[str]:
     yield from mixture_problems(config)
     yield from corpus_problems(config)
     yield from vocabulary_problems(config)
-    measured: list[type[engines.Engine]] = [CTranslate2, *(engines.ENGINES[name] for name in config.decoding.engines)]
+    measured: list[type[Engine]] = [CTranslate2, *(engines.ENGINES[name] for name in config.decoding.engines)]
     for number, name in enumerate(config.decoding.compute_types):
         yield from _type_problems(f"decoding.compute_types.{number}", name, *measured)
     yield from timing_problems(config)
@@ -110,7 +111,7 @@ def place_problems(config: Configuration) -> Iterator[str]:
             yield f"{path} translations by {trained}, trained on this mixture; take edges"
 
 
-def _type_problems(path: str, name: str, *used: type[engines.Engine]) -> Iterator[str]:
+def _type_problems(path: str, name: str, *used: type[Engine]) -> Iterator[str]:
     """A line for a type that none of the engines has on any machine."""
     supported = dict.fromkeys(type for engine in used for type in engine.types)
     if name not in supported:

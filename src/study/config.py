@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from common.document import Document
-from common.errors import UserError, command
+from nmt_frontier.errors import UserError, command
 from study import checks, schema
 from study.configuration import Configuration, typed
 from study.expansion import expanded, without_nulls, written

@@ -9,9 +9,9 @@ from typing import Any
 import yaml
 
 from common.document import Document
-from common.errors import UserError
 from findings.cost import PRICES, Price, prices
 from formats.shape import registry
+from nmt_frontier.errors import UserError
 from study.schema import definition, filled, problems, schema
 
 ANOTHER = {"like", "model", "cell"}  # keys of a shape that make it another one; the numbers of its base do not fit it

@@ -8,8 +8,8 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from common.errors import UserError
 from findings.cost import Price
+from nmt_frontier.errors import UserError
 from study.rates import Rate
 from study.systems import Trained
 from study.workload import JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Stage, Work

@@ -6,10 +6,10 @@ Nothing of this is asked when the workflow is read: a configuration and its plan
 import importlib.util
 from collections.abc import Iterator
 
-from common import machine
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
 from formats import ctranslate2_products
+from nmt_frontier import machine
+from nmt_frontier.search.native import Native
 from study.plan import Study
 
 NOT_BUILT = "the native engine is not installed here: run make install"

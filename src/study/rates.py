@@ -24,11 +24,11 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
-from common import cpu, machine
-from common.errors import UserError, command
-from common.files import read_json, write_json
 from formats import ctranslate2_loading, opennmt_tf
 from formats.shape import Transformer
+from nmt_frontier import cpu, machine
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, write_json
 
 SHIPPED = Path(__file__).with_name("rates.json")
 MOST = 16  # processes that measure at the same time, at most

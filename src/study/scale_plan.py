@@ -9,11 +9,11 @@ alone on all nodes; in the hours of the study, jobs of several stages run side b
 import argparse
 from pathlib import Path
 
-from common.command_line import positive, there
 from common.document import Document
-from common.errors import UserError, command
-from common.files import write_json
 from findings import cost
+from nmt_frontier.command_line import positive, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
 from study import config
 from study.configuration import Configuration
 from study.jobs import Jobs, Node, jobs, wall

@@ -16,7 +16,7 @@ import jsonschema
 import langcodes
 
 from common.document import Document
-from common.files import read_yaml
+from nmt_frontier.files import read_yaml
 
 SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in workflow/schemas
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from common.document import Document, Number
 from formats import shape
-from formats.ctranslate2_model import ENVIRONMENTS, PATH_OPTIONS
 from formats.shape import Values
+from nmt_frontier.importers.ctranslate2_model import ENVIRONMENTS, PATH_OPTIONS
 from study.configuration import Augmentation, Configuration, Mixture, Student, Teacher
 from train.settings import Role, StartLayers, Training
 

@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import chain
 
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
 from findings.comparison import BASELINE, compared
 from formats.shape import shape
+from nmt_frontier.search.native import Native
 from study.configuration import Configuration
 from study.plan import Study
 from study.rates import WIDTH, Rates

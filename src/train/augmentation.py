@@ -19,10 +19,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from random import Random
 
-from common.errors import UserError
 from findings.altered_text import FINAL, doubled, title, typo, typos, without_final
-from formats.protection import SYMBOLS, Finder
-from formats.sentence import NO_SPACES, sentence
+from nmt_frontier.errors import UserError
+from nmt_frontier.sentence import NO_SPACES, sentence
+from nmt_frontier.text.items import SYMBOLS, Finder
 from train.aligned_words import Align, AlignedWords, Pair
 from train.settings import PLACED, PROTECTED, Augmentation
 
@@ -153,7 +153,7 @@ def tag(drawn: Random, pair: Pair, words: AlignedWords | None) -> Pair:
 def protected(drawn: Random, pair: Pair, words: AlignedWords | None) -> Pair:
     """Symbols instead of what both sides have alike, such as a number, and more of them at places that both have.
 
-    decode.translate --protect hides URLs, tags and the like behind these symbols.
+    nmt-frontier translate --protect hides URLs, tags and the like behind these symbols.
     """
     symbols = drawn.sample(SYMBOLS, len(SYMBOLS))
     if drawn.random() < 0.1:

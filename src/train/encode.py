@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from common.command_line import there
-from common.errors import command
-from common.files import atomic_path
-from common.progress import progress
-from formats import records, tokenizers
+from formats import records
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import atomic_path
+from nmt_frontier.progress import progress
+from nmt_frontier.text import tokenizers
 
 CALL_RECORDS = 10_000  # records per call of SentencePiece, enough to keep its threads busy
 

@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common.command_line import json_value, pick, there
-from common.errors import UserError, command
-from common.files import read_json, sha256, write_json
 from formats import marian
 from formats.shape import Conditional, Transformer, shape
+from nmt_frontier.command_line import json_value, pick, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import read_json, sha256, write_json
 
 CHECKPOINT_UPDATES = 500  # updates between checkpoints: the most that a killed training loses
 AVERAGE = ["--transformer-decoder-autoreg", "average-attention"]

@@ -7,7 +7,7 @@ the correct piece, the sum of all logits, and the normalizer of the softmax, whi
 
 from typing import Any
 
-from formats.decoding import MAXIMUM_OUTPUT
+from nmt_frontier.limits import MAXIMUM_OUTPUT
 from train import guided_alignment
 from train.settings import Training
 

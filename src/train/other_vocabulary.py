@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 
 VOCABULARY = "vocabulary.txt"  # that train.train leaves beside averaged weights
 

@@ -5,8 +5,8 @@ one core of an Intel Xeon (Emerald Rapids), while 128 units gain nothing on a Ze
 (benchmarks/training.py). Widths between were not measured with AMX, so they train in float32.
 """
 
-from common import cpu
 from formats.shape import Shape, Transformer
+from nmt_frontier import cpu
 
 FLOAT32, BFLOAT16 = TYPES = ("float32", "bfloat16")
 WIDE = 512  # units from which bfloat16 pays with AMX

@@ -2,15 +2,15 @@
 
 The forward pass and the gradients have the weights as the native engine stores them; the gradients then change the
 weights in float32, from which the rounded ones are made anew (the straight-through estimator of Bengio et al. 2013).
-This is the rounding of formats.native_quantization, in TensorFlow to take place where the weights are.
+This is the rounding of nmt_frontier.model.native_quantization, in TensorFlow to take place where the weights are.
 """
 
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from formats import native_packing, native_weights
-from formats.native_quantization import INT4_DIVISORS, INT4_INPUTS, INT4_STEPS, INT8_LANE
+from nmt_frontier.model import native_packing, native_weights
+from nmt_frontier.model.native_quantization import INT4_DIVISORS, INT4_INPUTS, INT4_STEPS, INT8_LANE
 
 
 class RoundedWeights:

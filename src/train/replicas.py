@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common import gpu_lease
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 from train.optimizer import Parameters
 from train.trainer import resumable_trainer
 

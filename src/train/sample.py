@@ -23,16 +23,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from common.command_line import there
 from common.document import argument
-from common.errors import UserError, command
-from common.files import write_json
-from common.progress import progress
 from corpora.alignment import ALIGNERS
 from corpora.subset import keys, places
 from formats import records
 from formats.batches import Batch, batches, indexed
-from formats.tokenizers import pieces
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_json
+from nmt_frontier.progress import progress
+from nmt_frontier.text.tokenizers import pieces
 from train import aligned_words
 from train.aligned_words import Align
 from train.augmentation import MEANT, RULES, augmented, check, rates

@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.files import read_json, write_json
+from nmt_frontier.files import read_json, write_json
 from train import settings
 from train.settings import Training
 

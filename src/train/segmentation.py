@@ -15,9 +15,9 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
-from formats import tokenizers
-from formats.sentence import split_pieces
+from nmt_frontier.errors import UserError
+from nmt_frontier.sentence import split_pieces
+from nmt_frontier.text import tokenizers
 
 BEST = 64  # segmentations of a word that are drawn from
 WORDS = 16_384  # whose segmentations are kept in memory

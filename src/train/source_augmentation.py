@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 
-from common.command_line import there
 from common.document import argument
-from common.errors import command
-from common.files import write_json
 from findings.altered_text import doubled, without_final
 from formats import records
-from formats.sentence import NO_SPACES, sentence
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
+from nmt_frontier.sentence import NO_SPACES, sentence
 from train.augmentation import MEANT, TOGETHER, check
 from train.settings import SourceAugmentation
 

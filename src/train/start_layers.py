@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 from train.settings import StartLayers
 
 

@@ -23,12 +23,12 @@ from msgspec.structs import replace
 
 from common import folder_lock
 from common.batch_job import BatchJob
-from common.command_line import pick, there
 from common.document import Document, argument
-from common.errors import UserError, command
-from common.files import atomic_path, sha256, write_json
 from formats.learning import Average, Learning, LeftOut
 from formats.shape import Shape, shape
+from nmt_frontier.command_line import pick, there
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path, sha256, write_json
 from train import precision
 from train.schedule import kept_checkpoints
 from train.settings import Settings

@@ -11,10 +11,10 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from common.batch_job import BatchJob
-from common.errors import UserError
-from common.files import read_json, write_text
 from formats import learning, records
 from formats.shape import Custom, shape
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, write_text
 from train import guided_alignment, optimizer, other_vocabulary, settings, start_layers
 from train.dataset import MergedTail, dataset
 from train.moving_average import MovingAverage

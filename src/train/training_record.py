@@ -10,10 +10,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from common.command_line import json_value, there
-from common.errors import command
-from common.files import read_json, typed, write_json
 from formats.learning import Learned, Learning, Point, Seen
+from nmt_frontier.command_line import json_value, there
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, typed, write_json
 
 
 class Drawn(Struct):

@@ -9,13 +9,14 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from common.files import read_json, write_json
 from findings.metrics import bleu
-from formats import ctranslate2_loading, tokenizers
+from formats import ctranslate2_loading
 from formats.conversion import Converter
-from formats.decoding import BATCH_TOKENS, MAXIMUM_OUTPUT
 from formats.learning import Score
-from formats.sentence import split_pieces
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.limits import BATCH_TOKENS, MAXIMUM_OUTPUT
+from nmt_frontier.sentence import split_pieces
+from nmt_frontier.text import tokenizers
 
 BATCH_SENTENCES = 64  # of OpenNMT-tf; CTranslate2 fills batches by tokens
 

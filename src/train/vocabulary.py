@@ -15,11 +15,11 @@ from pathlib import Path
 import regex
 import sentencepiece
 
-from common.errors import UserError, command
-from common.files import atomic_path, write_text
-from common.progress import progress
 from corpora.language_codes import scripts
 from formats import opennmt_tf, records
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import atomic_path, write_text
+from nmt_frontier.progress import progress
 
 
 def foreign_characters(languages: Iterable[str]) -> regex.Pattern:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 try:
-    from common import cpu
+    from nmt_frontier import cpu
 except ImportError:  # a process of another project
     pass
 else:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from common import folder_lock
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 from corpora.availability import available, read_unchecked
 from experiments import table_rows
 from findings import metrics

@@ -11,10 +11,10 @@ import hashlib
 import random
 from collections.abc import Iterator
 
-from common.errors import UserError
 from corpora.grammar import english, french, german
 from corpora.grammar.meaning import draw
 from formats.records import Record
+from nmt_frontier.errors import UserError
 
 REALISE = {"de": german.sentence, "fr": french.sentence}
 LANGUAGES = tuple(REALISE)

@@ -6,7 +6,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from common.files import read_yaml
+from nmt_frontier.files import read_yaml
 
 DETERMINERS = ("a", "the", "two", "three", "four", "several", "many")
 CONJUNCTIONS = ("while", "because", "when")

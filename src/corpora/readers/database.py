@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from common.errors import UserError
 from corpora.language_codes import shortest
 from corpora.readers.reader import BLOCK_ROWS, MALFORMED, Block, Input, Reader, rows
 from corpora.readers.tables import Row, by_language
+from nmt_frontier.errors import UserError
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from common.errors import UserError
+from nmt_frontier.errors import UserError
 
 MARKS = [  # the first that fits: UTF-16's mark begins UTF-32's
     (codecs.BOM_UTF8, "utf-8"),

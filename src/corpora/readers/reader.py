@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
-from common.errors import UserError
 from corpora.readers.encodings import as_utf8, undecodable
 from formats import records
+from nmt_frontier.errors import UserError
 
 MAX_LINE_BYTES = 1_000_000
 BLOCK_ROWS = 5_000

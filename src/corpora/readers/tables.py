@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from common.errors import UserError
 from corpora.language_codes import shortest
 from corpora.readers.reader import INVALID, MALFORMED, NO_COLUMN, Block, Input, Reader, decoded, rows
+from nmt_frontier.errors import UserError
 
 DELIMITERS = ",;\t|"
 _QUOTED = re.compile('"[^"]*"')

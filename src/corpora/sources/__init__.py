@@ -1,10 +1,10 @@
 """Sources of corpora: one class per kind."""
 
-from common.errors import UserError
 from corpora.sources.addressed import File, Package, Sacrebleu, Url
 from corpora.sources.builtin import Builtin
 from corpora.sources.mtdata import Mtdata
 from corpora.sources.source import Entry, Source
+from nmt_frontier.errors import UserError
 
 SOURCES: dict[str, type[Source]] = {source.key: source for source in (File, Url, Package, Mtdata, Sacrebleu, Builtin)}
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
-from common.errors import UserError
-from common.files import atomic_path, sha256
 from corpora import download
 from corpora.archives import Part
 from corpora.download import NoAnswer, Unreachable
@@ -21,6 +19,8 @@ from corpora.readers import READERS, Lines, Reader, by_name
 from corpora.readers.reader import Selection
 from corpora.sources.place import Copy, LocalFile, Parts, Place, in_cache, locked
 from corpora.sources.stored import LANGUAGE, StoredSource, in_language
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import atomic_path, sha256
 
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 ANSWER_SECONDS = 4.0

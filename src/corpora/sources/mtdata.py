@@ -20,13 +20,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from common.errors import UserError
 from corpora.language_codes import shortest
 from corpora.readers import READERS, Reader
 from corpora.readers.reader import Selection
 from corpora.sources.addressed import WebFile
 from corpora.sources.place import Copy
 from corpora.sources.stored import StoredSource
+from nmt_frontier.errors import UserError
 
 # The opcodes of ``Index.__new__(Index)``, on which mtdata calls only isinstance().
 EMPTY_INDEX = pickle.GLOBAL + b"mtdata.index\nIndex\n" + pickle.EMPTY_TUPLE + pickle.NEWOBJ + pickle.STOP

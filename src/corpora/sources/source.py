@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from common.errors import UserError
 from corpora.readers.reader import BROKEN, Block, Unread
 from corpora.sources.place import Copy
+from nmt_frontier.errors import UserError
 
 Entry = dict[str, Any]  # one corpus of the effective configuration, with every key of the schema
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from common.errors import UserError
 from corpora.download import Unreachable
 from corpora.readers import READERS, Lines, Reader, by_name
 from corpora.readers.reader import Selection
 from corpora.sources.place import Copy, LocalFile, Parts
 from corpora.sources.source import Source
 from corpora.sources.stored_text import StoredText
+from nmt_frontier.errors import UserError
 
 MIRROR = "NMT_FRONTIER_MIRROR"
 LANGUAGE = "{lang}"

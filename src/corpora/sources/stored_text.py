@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from common.errors import UserError
 from corpora.archives import Part, chunks
 from corpora.readers import Reader
 from corpora.readers.reader import Block, Input, Unread
 from corpora.sources.place import Copy, Parts, in_cache
 from corpora.sources.source import Entry, Text
+from nmt_frontier.errors import UserError
 
 
 class HashedFiles:

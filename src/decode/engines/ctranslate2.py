@@ -6,16 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from common import machine
-from common.errors import UserError
-from common.files import read_json
-from decode import tuned
-from decode.engines.interface import Batch, Engine, Search
-from formats import ctranslate2_loading, decoding, vocabulary_map
+from formats import ctranslate2_loading
 from formats import ctranslate2_products as products
-from formats.model_folder import Description
 from formats.shape import architecture, self_attention
-from formats.vocabulary_map import VocabularyMap
+from nmt_frontier import limits, machine
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
+from nmt_frontier.model import vocabulary_map
+from nmt_frontier.model.model_folder import Description
+from nmt_frontier.model.vocabulary_map import VocabularyMap
+from nmt_frontier.search import tuned
+from nmt_frontier.search.engine import Batch, Engine, Search
 
 PACKED = "CT2_PACKED_GEMM"  # environment variable: 0 packs weights for every matrix product
 
@@ -39,7 +40,7 @@ class CTranslate2(Engine):
 
     @classmethod
     def supported(cls) -> list[str]:
-        """The types of CTranslate2 here, plus half types (formats.decoding), plus int16 with oneMKL."""
+        """The types of CTranslate2 here, plus half types (nmt_frontier.limits), plus int16 with oneMKL."""
         import ctranslate2
 
         here = {*ctranslate2.get_supported_compute_types("cpu"), *ctranslate2_loading.HALF_TYPES}
@@ -111,8 +112,11 @@ class CTranslate2(Engine):
             "no_repeat_ngram_size": search.blocked_ngram,
             "max_input_length": 0,
             "min_decoding_length": 0,  # as OpenNMT-tf; CTranslate2's default is 1
-            "max_decoding_length": decoding.longest_output(description),
+            "max_decoding_length": limits.longest_output(description),
         }
+
+    def warning(self, folder: Path) -> str | None:
+        return products.warning(folder) if self.int8_saturates else None
 
     def decode(self, batch: Batch) -> Batch:
         before, begin = self._prefixes

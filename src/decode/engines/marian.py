@@ -16,12 +16,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, ClassVar
 
-from common.errors import UserError
-from decode.engines.interface import Batch, Engine, Search
 from formats import marian
-from formats.decoding import longest_output
-from formats.marian_binary import BEST, FIRST
-from formats.model_folder import Description
+from nmt_frontier.errors import UserError
+from nmt_frontier.importers.marian_binary import BEST, FIRST
+from nmt_frontier.limits import longest_output
+from nmt_frontier.model.model_folder import Description
+from nmt_frontier.search.engine import Batch, Engine, Search
 
 WORKER = Path(__file__).resolve().with_name("marian_worker.py")
 NO_LIMIT = 1_000_000  # sentences per batch, so that Marian does not cut batches

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from common.errors import UserError
-from decode.engines.interface import Batch, Engine, Search
 from formats import opennmt_tf
-from formats.decoding import longest_output
-from formats.model_folder import Description
+from nmt_frontier.errors import UserError
+from nmt_frontier.limits import longest_output
+from nmt_frontier.model.model_folder import Description
+from nmt_frontier.search.engine import Batch, Engine, Search
 
 Tensors = dict[str, Any]  # by name
 Inference = Callable[[Tensors], Tensors]

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from common import machine
-from common.command_line import positive
-from common.errors import UserError, command
-from common.files import write_text
+from nmt_frontier import machine
+from nmt_frontier.command_line import positive
+from nmt_frontier.errors import UserError, command
+from nmt_frontier.files import write_text
 from study import config, rates
 from study.configuration import Configuration
 from study.estimate import estimate

@@ -11,7 +11,6 @@ import charset_normalizer
 import msgspec
 
 from common.document import Document
-from common.errors import UserError
 from corpora.archives import Part, chunks, is_archive
 from corpora.language import Identifier
 from corpora.language_codes import shortest
@@ -21,6 +20,7 @@ from corpora.readers.encodings import MARKS, XML_DECLARATION, as_utf8
 from corpora.readers.reader import BREAKS, Input, Reader, Unread, decoded
 from corpora.readers.tables import Csv, cells_of
 from corpora.readers.text import Lines, Tsv
+from nmt_frontier.errors import UserError
 
 FIRST_LINES = 500
 GUESSED_BYTES = 1 << 16  # of a file that is not UTF-8

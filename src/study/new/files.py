@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 
 from common.document import Document
-from common.errors import UserError
 from corpora.language_codes import shortest
 from corpora.readers import COMPRESSED, by_name
 from corpora.readers.marked_up import Tmx, Xliff
@@ -22,6 +21,7 @@ from corpora.readers.reader import Reader
 from corpora.readers.tables import Csv, Jsonl
 from corpora.readers.text import Tsv
 from corpora.sources.stored import LANGUAGE
+from nmt_frontier.errors import UserError
 from study.new import contents
 from study.new.contents import columns, first_lines, language, reader, require_languages, unpacked
 from study.schema import schema

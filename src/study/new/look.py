@@ -17,9 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.document import Document
-from common.errors import UserError
-from common.files import write_text
-from common.progress import progress
 from corpora import duplicates, rules
 from corpora.download import CACHE
 from corpora.funnel import KEPT, Funnel
@@ -29,6 +26,9 @@ from corpora.text_features import Measured, characters
 from formats.batches import Batch, indexed
 from formats.counts import Counts
 from formats.records import Record
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import write_text
+from nmt_frontier.progress import progress
 from study import config
 from study.new.contents import identifier
 from study.new.files import Corpus

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from common.document import Document
-from common.errors import UserError
 from formats.shape import Values
+from nmt_frontier.errors import UserError
 from study.configuration import Configuration
 from study.estimate import duration, of_cores, wall_seconds
 from study.expansion import read

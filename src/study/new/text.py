@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
-from common import machine
 from common.document import Document
 from corpora.language_codes import scripts
+from nmt_frontier import machine
 from study.estimate import of_cores
 from study.new.files import shown
 from study.new.look import HeldOut, Look, identifies

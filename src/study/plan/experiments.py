@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from functools import cached_property
 
-from decode.engines import ENGINES, Engine, folders, refusal
+from decode.engines import ENGINES, folders, refusal
 from decode.engines.ctranslate2 import CTranslate2
-from decode.engines.native import Native
 from findings.comparison import BASELINE, BEAM
+from nmt_frontier.search.engine import Engine
+from nmt_frontier.search.native import Native
 from study.configuration import Configuration
 from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
 

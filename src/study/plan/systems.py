@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from common.document import Document, Number
 from corpora.sources.source import languages
 from decode.engines import ENGINES
-from decode.engines.native import Native
 from distill.settings import Settings
-from formats.protection import SYMBOLS
 from formats.shape import Values
+from nmt_frontier.search.native import Native
+from nmt_frontier.text.items import SYMBOLS
 from study import precision
 from study.configuration import Configuration
 from study.systems import (

@@ -1,0 +1,323 @@
+"""Read a CTranslate2 model, of any version and type of weights, for the native engine.
+
+A model with anything that the native engine does not compute is refused, by its name.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
+from nmt_frontier.importers import ctranslate2_model
+from nmt_frontier.importers.float_model import FloatModel, LayerWeights, Norm, Product, check_widths
+from nmt_frontier.model.native_vocabulary import Vocabulary
+
+# Metadata of the activations, by CTranslate2's numbers.
+ACTIVATIONS: dict[int, dict[str, object]] = {
+    0: {}, 1: {"activation": "gelu_tanh"}, 2: {"swish": True}, 3: {"activation": "gelu"},
+}  # fmt: skip
+NO_ATTRIBUTE = object()
+HEADS = {"": 8, "TransformerBase": 8, "TransformerBig": 16}  # of specifications before TransformerSpec
+OF_BOTH = ("num_heads", "pre_norm", "activation", "embeddings_merge", "alignment_layer", "alignment_heads")
+INT16_SCALE = 1000
+CONFIGURED = 6  # the first version with a config.json
+# The configuration of versions before 6 is in the variables.
+STRINGS = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+FLAGS = {
+    "with_source_bos": False,
+    "with_source_eos": False,
+    "with_target_bos": True,
+    "user_decoder_start_tokens": False,
+}
+# Variables of revision 1 had OpenNMT-tf's names.
+OLD_NAMES = (
+    ("transformer/", ""), (":0", ""), ("w_embs", "embeddings/weight"), ("kernel", "weight"),
+    ("LayerNorm", "layer_norm"), ("dense", "projection"), ("conv1d_", "linear_"), ("conv1d", "linear_0"),
+)  # fmt: skip
+# Attributes without meaning for a model whose ABSENT ones are 0.
+IGNORED = {"decoder/alignment_heads", "decoder/alignment_layer", "decoder/alibi_use_positive_positions",
+           "decoder/scale_alibi", "encoder/embeddings_merge"}  # fmt: skip
+ABSENT = ("decoder/alibi", "decoder/multi_query_attention", "encoder/multi_query_attention")
+
+
+class Weights:
+    """The variables of a CTranslate2 model, each taken once, so that none is forgotten."""
+
+    def __init__(self, folder: Path):
+        model = ctranslate2_model.read(folder)
+        if model.specification not in ("TransformerSpec", *HEADS):
+            raise UserError(f"{folder}: the native engine has no {model.specification}")
+        self.folder, self.version = folder, model.version
+        rename = _of_opennmt_tf if model.revision == 1 and model.specification in HEADS else str
+        self.variables = {rename(name): variable.array() for name, variable in model.variables.items()}
+        self.aliases = dict(model.aliases)
+        if model.specification in HEADS:
+            self.variables.setdefault("num_heads", np.array(HEADS[model.specification], np.int32))
+        for name in OF_BOTH:
+            if name in self.variables:  # of revisions before 5
+                self.aliases |= {f"{side}/{name}": name for side in ("encoder", "decoder")}
+        scales = {f"{name}_scale" for name in self.variables}
+        self.integers = any(array.dtype == np.int8 and array.ndim > 1 for array in self.variables.values())
+        self.left = {*self.variables} - scales - {*STRINGS, *FLAGS}
+
+    def __contains__(self, name: str) -> bool:
+        return self.name(name) in self.variables
+
+    def name(self, name: str) -> str:
+        """The name under which a variable is stored: layers may share weights."""
+        return self.aliases.get(name, name)
+
+    def take(self, name: str) -> NDArray[Any]:
+        stored = self.name(name)
+        if stored not in self.variables:
+            raise UserError(f"{self.folder}: has no variable {name}; the native engine needs it")
+        self.left.discard(stored)
+        array = self.variables[stored]
+        if array.dtype in (np.int8, np.int16) and array.ndim > 1:
+            return self._restored(stored, array)
+        return array.astype(np.float32) if array.ndim and np.issubdtype(array.dtype, np.floating) else array
+
+    def _restored(self, name: str, array: NDArray[Any]) -> NDArray[np.float32]:
+        """Integers as float32: divided by the scale of each row or of all. Old int16 models have none in the file."""
+        scale = self.variables.get(f"{name}_scale", np.float32(INT16_SCALE) if array.dtype == np.int16 else None)
+        if scale is None or scale.size not in (1, len(array)):
+            raise UserError(f"{self.folder}: {name} has no scale that fits; a file is damaged")
+        restored: NDArray[np.float32] = array / scale.astype(np.float32).reshape(-1, *[1] * scale.ndim)
+        return restored
+
+    def dense(self, name: str) -> Product:
+        matrix, bias = self.take(f"{name}/weight"), f"{name}/bias"
+        return matrix, self.take(bias) if bias in self else np.zeros(len(matrix), np.float32)
+
+    def attribute(self, name: str, default: Any = NO_ATTRIBUTE) -> Any:
+        """A number that is stored as a variable."""
+        if name not in self and default is not NO_ATTRIBUTE:
+            return default
+        return self.take(name).item()
+
+    def check_all_taken(self) -> None:
+        """Raises UserError for a variable that nobody asked for: a part of the model that would be left out."""
+        if left := sorted(self.left - IGNORED):
+            raise UserError(f"{self.folder}: the native engine does not know {', '.join(left[:5])}")
+
+
+def read(folder: Path) -> FloatModel:
+    """The model in a folder of a CTranslate2 converter, float32. Raises UserError for one that it cannot run."""
+    weights = Weights(folder)
+    config, source, target = _files(folder, weights)
+    for name in ABSENT:
+        if weights.attribute(name, 0):
+            raise UserError(f"{folder}: the native engine has no {name.partition('/')[2]}")
+    embeddings, output_bias = _embeddings(weights)
+    units = embeddings["target"][1].shape[1]
+    check_widths(folder, {"units": units}, "CTranslate2")
+    layers = Layers(weights)
+    start_from_zero = bool(weights.attribute("decoder/start_from_zero_embedding", 0))
+    start = config["eos_token" if start_from_zero else "decoder_start_token"] or config["bos_token"]
+    metadata = {
+        "architecture": "transformer",
+        "units": units,
+        "feed_forward_units": layers.feed_forward_units,
+        **{f"{side}_layers": count for side, count in layers.counts.items()},
+        **{f"{side}_heads": heads for side, heads in layers.heads.items()},
+        **{f"{side}_head_units": size for side, size in layers.head_units.items()},
+        "start": target.index(start),
+        "end": target.index(config["eos_token"]),
+        "pre_norm": layers.pre_norm,
+        "start_from_zero": start_from_zero,
+        "source_factor": _factor(weights, "encoder", units),
+        "target_factor": _factor(weights, "decoder", units),
+        "epsilon": config.get("layer_norm_epsilon") or (1e-6 if "norm" in layers.metadata else 1e-5),
+        **_activation(weights),
+        **layers.metadata,
+    }
+    prefix, suffix = ([config[f"{name}_token"]] if config.get(f"add_source_{name}") else [] for name in ("bos", "eos"))
+    vocabulary = Vocabulary(source, target, config["unk_token"], prefix, suffix)
+    model = FloatModel(
+        folder, metadata, layers.products, layers.vectors, embeddings, output_bias, vocabulary, weights.integers
+    )
+    weights.check_all_taken()
+    return model
+
+
+def _activation(weights: Weights) -> dict[str, object]:
+    """Metadata of the activation. Raises UserError for one that the engine lacks, and for sides that differ."""
+    encoder, decoder = (int(weights.attribute(f"{side}/activation", 0)) for side in ("encoder", "decoder"))
+    for activation in (encoder, decoder):
+        if activation not in ACTIVATIONS:
+            known = "only relu, swish and two forms of gelu"
+            raise UserError(f"{weights.folder}: the native engine has no activation {activation}, {known}")
+    if encoder != decoder:
+        raise UserError(f"{weights.folder}: the activations of its two sides differ")
+    return ACTIVATIONS[encoder]
+
+
+def _embeddings(weights: Weights) -> tuple[dict[str, tuple[str, NDArray[Any]]], NDArray[Any]]:
+    """FloatModel.embeddings, and the bias of the output layer, zeros if it has none."""
+    first = "encoder/embeddings_0" if "encoder/embeddings_0/weight" in weights else "encoder/embeddings"
+    names = {"source": first, "target": "decoder/embeddings", "output": "decoder/projection"}
+    embeddings = {
+        side: (weights.name(f"{name}/weight"), weights.take(f"{name}/weight")) for side, name in names.items()
+    }
+    if "decoder/scale_outputs" in weights:
+        name, matrix = embeddings["output"]
+        embeddings["output"] = f"{name}, scaled", matrix * np.float32(weights.attribute("decoder/scale_outputs"))
+    return embeddings, weights.dense("decoder/projection")[1]
+
+
+class Layers(LayerWeights):
+    """The layers of both sides, with the numbers of the metadata."""
+
+    def __init__(self, weights: Weights):
+        super().__init__()
+        self._weights = weights
+        self.pre_norm = bool(weights.attribute("encoder/pre_norm", True))
+        if self.pre_norm != bool(weights.attribute("decoder/pre_norm", True)):
+            raise UserError(f"{weights.folder}: only one side normalises before its layers")
+        self.heads = {side: weights.attribute(f"{side}/num_heads", 8) for side in ("encoder", "decoder")}
+        self.counts = {side: _count(weights, side) for side in self.heads}
+        self.head_units: dict[str, int] = {}
+        self.inner_units: dict[str, int] = {}
+        rms = "encoder/layer_0/ffn/layer_norm/beta" not in weights
+        self.metadata: dict[str, object] = {"norm": "rms"} if rms else {}
+        for side, count in self.counts.items():
+            for layer in range(count):
+                self._layer(side, f"{side}/layer_{layer}", f"{side}.{layer}")
+            if self.pre_norm:
+                self.norm(f"{side}.norm", self._norm(side))
+            if f"{side}/layernorm_embedding/gamma" in weights:
+                self.norm(f"{side}.embedding_norm", self._norm(side, "layernorm_embedding"))
+                self.metadata["embedding_norm"] = True
+            self._positions(side)
+        source, target = (self.vectors.get(f"{side}.positions") for side in self.counts)
+        if (source is None) != (target is None):
+            raise UserError(f"{weights.folder}: only one side has positions")
+        if source is not None and target is not None and np.array_equal(source, target):
+            self.vectors["positions"] = self.vectors.pop("encoder.positions")
+            del self.vectors["decoder.positions"]
+        self.feed_forward_units = self.inner_units["encoder"]
+        if self.inner_units["decoder"] != self.feed_forward_units:
+            self.metadata["decoder_feed_forward_units"] = self.inner_units["decoder"]
+
+    def _layer(self, side: str, old: str, new: str) -> None:
+        heads = self.heads[side]
+        queries, output = self._dense(f"{old}/self_attention", 2)
+        self.head_units[side] = len(queries[1]) // heads // 3
+        queries = self._scaled(f"{old}/self_attention", queries, side)
+        self.attention(f"{new}.self", heads, queries, output, self._norm(f"{old}/self_attention"))
+        if side == "decoder":
+            queries, memory, output = self._dense(f"{old}/attention", 3)
+            queries = self._scaled(f"{old}/attention", queries, side)
+            self.attention(f"{new}.source", heads, queries, output, self._norm(f"{old}/attention"), memory)
+        inner, outer = self._dense(f"{old}/ffn", 2)
+        parts = [inner, *([self._weights.dense(f"{old}/ffn/linear_0_noact")] if self._gated(old) else [])]
+        inner = np.concatenate([weights for weights, _ in parts]), np.concatenate([bias for _, bias in parts])
+        self.feed_forward(f"{new}.feed_forward", inner, outer, len(parts))
+        self.norm(f"{new}.feed_forward.norm", self._norm(f"{old}/ffn"))
+        units = len(self.products[f"{new}.feed_forward.inner"][1]) // len(parts)
+        if self.inner_units.setdefault(side, units) != units:
+            raise UserError(f"{self._weights.folder}: its layers have feed-forward units of several sizes")
+
+    def _gated(self, layer: str) -> bool:
+        if found := f"{layer}/ffn/linear_0_noact/weight" in self._weights:
+            self.metadata["gated_feed_forward"] = True
+        return found
+
+    def _scaled(self, layer: str, queries: Product, side: str) -> Product:
+        """Queries whose scores get another scale than the usual one, which the engine applies; T5 has none."""
+        if (scale := f"{layer}/queries_scale") not in self._weights:
+            return queries
+        matrix, bias = (array.copy() for array in queries)
+        rows = self.heads[side] * self.head_units[side]
+        factor = np.float32(self._weights.attribute(scale) * self.head_units[side] ** 0.5)
+        matrix[:rows] *= factor
+        bias[:rows] *= factor
+        return matrix, bias
+
+    def _positions(self, side: str) -> None:
+        """Position encodings in the file, as Marian's models have them, relative ones of T5, or none (OpenNMT-tf)."""
+        layers = [f"{side}/layer_{layer}/self_attention/relative_attention" for layer in range(self.counts[side])]
+        if f"{layers[0]}_bias" in self._weights:
+            biases = [self._weights.take(f"{layer}_bias") for layer in layers]
+            distance, *_ = [self._weights.attribute(f"{layer}_max_distance") for layer in layers]
+            if not all(np.array_equal(bias, biases[0]) for bias in biases):
+                raise UserError(f"{self._weights.folder}: its layers have relative positions of their own")
+            self.vectors[f"{side}.relative"] = np.ascontiguousarray(biases[0].T)
+            buckets = len(biases[0])
+            self.metadata |= {"positions": "none", "relative_buckets": buckets, "relative_distance": distance}
+        elif (name := f"{side}/position_encodings/encodings") in self._weights:
+            self.vectors[f"{side}.positions"] = self._weights.take(name)
+
+    def _dense(self, layer: str, count: int) -> Iterator[Product]:
+        """The first dense layers of a layer."""
+        return (self._weights.dense(f"{layer}/linear_{number}") for number in range(count))
+
+    def _norm(self, layer: str, name: str = "layer_norm") -> Norm:
+        scale = self._weights.take(f"{layer}/{name}/gamma")
+        return scale, None if self.metadata.get("norm") == "rms" else self._weights.take(f"{layer}/{name}/beta")
+
+
+def _count(weights: Weights, side: str) -> int:
+    """The number of layers of a side."""
+    stored = [*weights.variables, *weights.aliases]  # a layer equal to an earlier one is stored as aliases
+    names = [re.match(rf"{side}/layer_(\d+)/", name) for name in stored]
+    return 1 + max(int(match[1]) for match in names if match)
+
+
+def _factor(weights: Weights, side: str, units: int) -> float:
+    """The factor of the embeddings: the square root of the units, a number, or 1."""
+    names = [f"{side}/scale_embeddings", f"{side}/embeddings/multiply_by_sqrt_depth"]  # the second of old versions
+    name = next((name for name in names if name in weights), names[0])
+    scale = weights.take(name) if name in weights else np.int8(True)
+    if np.issubdtype(scale.dtype, np.floating):
+        return float(scale)
+    return float(np.sqrt(np.float32(units))) if scale else 1.0  # a switch
+
+
+def _of_opennmt_tf(name: str) -> str:
+    """Today's name of a variable of revision 1."""
+    for old, new in OLD_NAMES:
+        name = name.replace(old, new, 1)
+    if name.startswith("encoder"):
+        return name.replace("multi_head", "self_attention", 1)
+    return name.replace("masked_multi_head", "self_attention", 1).replace("multi_head", "attention", 1)
+
+
+def _config_of_variables(weights: Weights) -> dict[str, Any]:
+    """The configuration of versions before 6, as CTranslate2 reads it from variables."""
+    given = {name: bool(weights.attribute(name, default)) for name, default in FLAGS.items()}
+    config: dict[str, Any] = {
+        name: bytes(weights.variables[name]).rstrip(b"\0").decode() if name in weights else default
+        for name, default in STRINGS.items()
+    }
+    config |= {f"add_source_{name}": given[f"with_source_{name}"] for name in ("bos", "eos")}
+    config["decoder_start_token"] = config["bos_token" if given["with_target_bos"] else "eos_token"]
+    return config
+
+
+def _files(folder: Path, weights: Weights) -> tuple[dict[str, Any], list[str], list[str]]:
+    """The configuration of a model, its source and its target vocabulary, which may be one. Raises UserError."""
+    suffix = ".txt" if any(folder.glob("*_vocabulary.txt")) else ".json"
+    joint = folder / f"shared_vocabulary{suffix}"
+    paths = [joint] if joint.exists() else [folder / f"{side}_vocabulary{suffix}" for side in ("source", "target")]
+    try:
+        old = weights.version < CONFIGURED
+        config = _config_of_variables(weights) if old else read_json(folder / "config.json")
+        vocabularies = [_vocabulary(path, config.get("unk_token", "")) for path in paths]
+        if missing := {"bos_token", "eos_token", "unk_token", "decoder_start_token"} - {*config}:
+            raise ValueError(f"config.json lacks {', '.join(sorted(missing))}")
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{folder}: a file is missing or damaged ({error}); convert the model again") from None
+    return config, vocabularies[0], vocabularies[-1]
+
+
+def _vocabulary(path: Path, unknown: str) -> list[str]:
+    """The pieces of a file, with the unknown piece, which CTranslate2 appends where it is missing."""
+    pieces: list[str] = read_json(path) if path.suffix == ".json" else path.read_text(encoding="utf-8").split("\n")
+    pieces = pieces[:-1] if path.suffix == ".txt" and pieces[-1] == "" else pieces
+    return pieces if unknown in pieces else [*pieces, unknown]

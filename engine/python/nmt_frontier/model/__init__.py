@@ -1,0 +1,9 @@
+"""What is on disk.
+
+- ``model_folder``: a model folder and its ``model.json``
+- ``native_weights``, ``native_vocabulary`` and ``native_map``: the files of the native engine
+- ``native_quantization`` and ``native_packing``: how its weights become integers, and panels
+- ``safetensors``: safetensors files that are mapped into memory
+- ``vocabulary_map``: vocabulary maps as CTranslate2 reads them
+- ``shape_text``: the shape of a model in words
+"""

@@ -1,0 +1,184 @@
+"""Text with inline markup: its tags are taken out, and put around what the translation aligns with their content.
+
+A line is divided at what separates texts, such as ``<p>`` or ``<br>``; this stays as it is. Inside of a text are
+elements, void tags and comments. A line may be a part of a document: an element that it opens and does not close ends
+with the line, without an end tag, and one that it closes only begins with it. Tags always nest: of elements that
+overlap, the inner one is closed and opened again, and an end tag inside of another element is dropped.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from html.parser import HTMLParser
+from itertools import chain
+from typing import Any, ClassVar, NamedTuple
+
+from nmt_frontier.sentence import NO_SPACES, one_line
+from nmt_frontier.text.alignment import NOTHING, joined, units
+from nmt_frontier.text.stage import Context, Option, Stage, Translation
+from nmt_frontier.text.tags import Element, Text, placed
+
+SEPARATORS = """
+address article aside blockquote body br button caption center dd details dialog div dl dt fieldset figcaption figure
+footer form h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main meta nav noscript ol optgroup option p pre
+script section select style summary table tbody td template textarea tfoot th thead title tr ul
+"""
+BLOCKS = frozenset(SEPARATORS.split())  # names of tags that separate texts
+VOIDS = "area base br col embed hr img input link meta param source track wbr"
+VOID = frozenset(VOIDS.split())
+RAW = {"script", "style"}  # whose content is no text
+
+
+class Marked(NamedTuple):
+    """A line in parts, and the spaces that it begins with."""
+
+    parts: Sequence[Text | str]
+    lead: str
+
+
+class Markup(Stage[Marked]):
+    """spaced: whether the target language has spaces between words."""
+
+    options: ClassVar = {"html": Option("lines have markup: tags are put around what is aligned with their content")}
+
+    def __init__(self, spaced: bool):
+        self._spaced = spaced
+
+    @classmethod
+    def chosen(cls, options: Mapping[str, Any], context: Context) -> "Markup | None":
+        return cls(context.target not in NO_SPACES) if options["html"] else None
+
+    def hide(self, text: str) -> tuple[Sequence[str], Marked]:
+        line = Line(text)
+        lead = text[: len(text) - len(text.lstrip(" \t"))]
+        return [core for one in line.texts if (core := one.text.strip())], Marked(line.parts, lead)
+
+    def restore(self, state: Marked, outputs: Sequence[Translation]) -> Translation:
+        left = iter(outputs)
+        written = "".join(part if isinstance(part, str) else self._written(part, left) for part in state.parts)
+        return Translation(state.lead + one_line(written))
+
+    def _written(self, source: Text, outputs: Iterator[Translation]) -> str:
+        """The translation of a text, with its elements and the spaces around it."""
+        if not (core := source.text.strip()):
+            return placed(source, source.text, NOTHING, [])
+        output = next(outputs)
+        begin = source.text.index(core)
+        before, behind = source.text[:begin], source.text[begin + len(core) :]
+        if not source.elements:
+            return before + escape(output.text + behind, quote=False)
+        alignment = joined([(begin, 0, output.alignment)])
+        whole = units(output.text, None if self._spaced else alignment.target, alignment.whole)
+        return before + placed(source, output.text + behind, alignment, whole)
+
+
+class Line(HTMLParser):
+    """A line of markup. parts: its texts, and what is between them as it is."""
+
+    def __init__(self, line: str):
+        super().__init__(convert_charrefs=True)
+        self.parts: list[Text | str] = [Text()]
+        self._open: list[Element] = []
+        self._earlier: list[Element] = []  # what earlier texts left open, around all that is open now
+        self._raw = ""
+        self.feed(line)
+        self.close()
+        self._leave()
+
+    @property
+    def texts(self) -> list[Text]:
+        return [part for part in self.parts if isinstance(part, Text)]
+
+    @property
+    def _text(self) -> Text:
+        last = self.parts[-1]
+        assert isinstance(last, Text)
+        return last
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        text = self.get_starttag_text() or f"<{tag}>"
+        if tag in BLOCKS:
+            self._raw = tag if tag in RAW else ""
+            self._separate(text)
+        elif tag in VOID:
+            self._void(text)
+        else:
+            self._enter(Element(text[1 : 1 + len(tag)], text, len(self._text.text)))
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        text = self.get_starttag_text() or f"<{tag}/>"
+        if tag in BLOCKS:
+            self._separate(text)
+        else:
+            self._void(text)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in BLOCKS:
+            self._raw = ""
+            self._separate(f"</{tag}>")
+            return
+        opened = chain(reversed(self._open), reversed(self._earlier))
+        if all(element.name.lower() != tag for element in opened):
+            if not self._open and not self._earlier and tag not in VOID:  # it began on an earlier line
+                self._end_earlier(tag)
+            return
+        inner = []
+        while (element := self._exit()).name.lower() != tag:
+            inner.append(element)
+        for element in reversed(inner):
+            self._enter(Element(element.name, element.start, len(self._text.text)))
+
+    def handle_data(self, data: str) -> None:
+        if self._raw:
+            self._separate(data)
+        else:
+            self._text.text += data
+
+    def handle_comment(self, data: str) -> None:
+        self._void(f"<!--{data}-->")
+
+    def parse_html_declaration(self, i: int) -> int:
+        """Up to its end, as it is: Python's method raises AssertionError for sections that it does not know."""
+        last = "]]>" if self.rawdata.startswith("<![CDATA[", i) else ">"
+        end = self.rawdata.find(last, i) + len(last)
+        if end < i + len(last):
+            return -1
+        self._void(self.rawdata[i:end])
+        return end
+
+    def handle_pi(self, data: str) -> None:
+        self._void(f"<?{data}>")
+
+    def _void(self, text: str) -> None:
+        place = len(self._text.text)
+        self._add(Element("", text, place, stop=place, void=True))
+
+    def _add(self, element: Element) -> None:
+        (self._open[-1].inside if self._open else self._text.elements).append(element)
+
+    def _enter(self, element: Element) -> None:
+        self._add(element)
+        self._open.append(element)
+
+    def _exit(self) -> Element:
+        if not self._open:
+            self._end_earlier(self._earlier[-1].name)
+            return self._earlier.pop()
+        element = self._open.pop()
+        element.end, element.stop = f"</{element.name}>", len(self._text.text)
+        return element
+
+    def _end_earlier(self, name: str) -> None:
+        """End an element that began before this text, all of which is inside of it."""
+        text = self._text
+        text.elements = [Element(name, "", 0, f"</{name}>", len(text.text), inside=text.elements)]
+
+    def _leave(self) -> None:
+        for element in self._open:
+            element.stop = len(self._text.text)
+
+    def _separate(self, separator: str) -> None:
+        """End a text; what is open goes on in the next one."""
+        self._leave()
+        self.parts += [separator, Text()]
+        self._earlier += self._open
+        self._open = []
