@@ -17,8 +17,10 @@ from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parent
 BUILD = ENGINE.parent / "build" / "engine"  # the command of submissions and tests are built of the same objects
+WHEEL = ENGINE.parent / "build" / "wheel"  # the folder of what is installed
 LOCK = ENGINE.parent / "requirements-zig.lock"
-PIP = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+INSTALL = [*PIP, "install", "--no-deps"]
 
 
 def system_compiler() -> str | None:
@@ -32,7 +34,7 @@ def zig(folder: Path) -> str:
 
     Left alone, it compiles for the CPU it runs on, and the library would end on others.
     """
-    subprocess.run([*PIP, "--require-hashes", "-r", str(LOCK)], check=True)
+    subprocess.run([*INSTALL, "--require-hashes", "-r", str(LOCK)], check=True)
     script = folder / "c++"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang c++ -mcpu=baseline "$@"\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
@@ -60,12 +62,17 @@ def install(compiler: str | None, folder: Path = BUILD) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     programs = str(Path(sys.executable).parent)  # cmake and ninja of the environment
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
-    options = ["--no-build-isolation", "--force-reinstall", f"--config-settings=build-dir={folder}"]
+    options = ["--no-build-isolation", f"--config-settings=build-dir={folder}"]
     if compiler:
         environment["CXX"] = compiler
     else:
         options.append("--config-settings=cmake.define.NMT_LIBRARY=OFF")
-    subprocess.run([*PIP, *options, str(ENGINE)], check=True, env=environment)
+    shutil.rmtree(WHEEL, ignore_errors=True)
+    subprocess.run(
+        [*PIP, "wheel", "--no-deps", *options, "--wheel-dir", str(WHEEL), str(ENGINE)], check=True, env=environment
+    )
+    (wheel,) = WHEEL.glob("*.whl")
+    subprocess.run([*INSTALL, "--force-reinstall", str(wheel)], check=True)
 
 
 def main() -> int:
