@@ -8,5 +8,6 @@
 - ``sentences``: paragraphs are divided into sentences
 - ``protection``: text that must come through as it is, behind symbols
 - ``capitals``: lines in capitals, translated without them
+- ``surfaces``: what SentencePiece's pieces are in a text
 - ``alignment``: what a translation aligns with its text; words of the source for unknown pieces
 """

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nmt_frontier.sentence import sentence
 from nmt_frontier.text.stage import Translation
+from nmt_frontier.text.surfaces import decoded, encoded
 from nmt_frontier.text.tokenizers import Processors
 
 Span = tuple[int, int]  # characters, or units, from the first to the one behind the last
@@ -142,11 +143,11 @@ class Attention:
         return Alignment(self._pieces(source), [*pairwise(places)], output.attention)
 
     def _pieces(self, text: str) -> list[Span]:
-        lengths = [len(piece.surface) for piece in self._source.encode(text, return_type="proto").pieces]
+        lengths = [*map(len, encoded(self._source, text))]
         return [(end - size, end) for size, end in zip(lengths, accumulate(lengths), strict=True)]
 
     def _surfaces(self, output: Attended) -> list[str]:
-        return [piece.surface for piece in self._target.decode(output.text, return_type="proto").pieces]
+        return decoded(self._target, output.text)
 
     def _replaced(self, source: str, output: Attended) -> list[str]:
         """The text of each piece; for an unknown one that of the source word, once if several in a row share it."""
