@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from models import folders, sentences
-from stages import through
+from text_stages import through
 from translation import run
 
 from findings.altered_text import title

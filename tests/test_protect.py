@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from models import folders, sentences
 from reports import run
-from stages import through
+from text_stages import through
 
 from findings.survival import survive
 from formats import records

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import folders, sentences
 from msgspec.structs import replace
-from stages import through
 from test_markup import Nesting, element
+from text_stages import through
 from translation import run
 
 from nmt_frontier.command import translate
