@@ -4,7 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import nmt_frontier
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import yaml_value
+from nmt_frontier.progress import progress
+from nmt_frontier.text.sentences import splitter
+from nmt_frontier.text.tokenizers import HuggingFace, MosesBPE
 
 ALONE = """
 import importlib, pkgutil, sys
@@ -39,3 +46,25 @@ def test_the_modules_are_named():
     for path in root.rglob("*.py"):
         if not path.name.startswith("__"):
             assert f"``{path.stem}``" in (path.parent / "__init__.py").read_text(), path
+
+
+def test_a_terminal_without_tqdm_has_plain_lines(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert [*progress(iter("ab"), "translating")] == ["a", "b"]
+    assert capsys.readouterr().err.startswith("translating: 2 lines")
+
+
+@pytest.mark.parametrize(
+    ("package", "call", "remedy"),
+    [
+        ("sentencex", lambda: splitter("en"), "pip install sentencex"),
+        ("tokenizers", lambda: HuggingFace(Path("x")), "pip install tokenizers"),
+        ("sacremoses", lambda: MosesBPE(Path("x"), "en"), "pip install sacremoses subword-nmt"),
+        ("yaml", lambda: yaml_value("a: 1"), "pip install PyYAML"),
+    ],
+)
+def test_what_lacks_a_package_names_the_command_that_installs_it(monkeypatch, package, call, remedy):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UserError, match=remedy):
+        call()

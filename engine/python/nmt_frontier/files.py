@@ -118,7 +118,7 @@ def yaml_value(text: str | bytes, scalars: bool = True) -> Any:
     try:
         import yaml  # inside: to decode needs none
     except ImportError as error:
-        raise UserError(f"YAML is read with PyYAML ({error}): pip install 'nmt-frontier[import]'") from None
+        raise UserError(f"YAML is read with PyYAML ({error}): pip install PyYAML") from None
     names = ("CSafeLoader", "SafeLoader") if scalars else ("CBaseLoader", "BaseLoader")
     loader = next(getattr(yaml, name) for name in names if hasattr(yaml, name))
     try:

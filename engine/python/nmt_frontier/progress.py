@@ -1,9 +1,9 @@
-"""Progress of long work on stderr: a bar with rate and estimate on a terminal, plain lines in a log."""
+"""Progress of long work on stderr: a bar with rate and estimate on a terminal, plain lines in a log or without tqdm."""
 
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 LOG_SECONDS = 15  # between two lines of a log
@@ -20,10 +20,8 @@ def progress(
 
     what: the work, such as ``reading``. total: units of all items. size: units of an item, as the lines of a batch.
     """
-    if sys.stderr.isatty():
-        from tqdm import tqdm  # inside: only a terminal needs it
-
-        with tqdm(desc=what, total=total, unit=unit, unit_scale=True) as bar:
+    if bar_of := _bar():
+        with bar_of(desc=what, total=total, unit=unit, unit_scale=True) as bar:
             for item in items:
                 yield item
                 bar.update(size(item))
@@ -38,6 +36,17 @@ def progress(
             last = now
             print(_line(what, count, total, unit, now - start), file=sys.stderr, flush=True)
     print(_line(what, count, total, unit, time.monotonic() - start) + ", done", file=sys.stderr, flush=True)
+
+
+def _bar() -> Any:
+    """The class of a bar; None where there is no terminal or no tqdm, which the runtime does without."""
+    if not sys.stderr.isatty():
+        return None
+    try:
+        from tqdm import tqdm  # inside: only a terminal needs it
+    except ImportError:
+        return None
+    return tqdm
 
 
 def _line(what: str, count: int, total: int | None, unit: str, seconds: float) -> str:

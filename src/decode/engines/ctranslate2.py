@@ -12,6 +12,7 @@ from formats.shape import architecture, self_attention
 from nmt_frontier import limits, machine
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
+from nmt_frontier.importers import ctranslate2_model
 from nmt_frontier.model import vocabulary_map
 from nmt_frontier.model.model_folder import Description
 from nmt_frontier.model.vocabulary_map import VocabularyMap
@@ -29,13 +30,12 @@ class CTranslate2(Engine):
     packages = ("ctranslate2",)
     types = ("float32", "int16", "int8", *ctranslate2_loading.HALF_TYPES)
     devices = ("cpu", "cuda")
-    weights = "model.bin"
-    map_file = "vmap.txt"
+    weights, map_file = ctranslate2_model.NAME, ctranslate2_model.MAP
     prefixes = True
     isa_variable = products.ISA
     files: ClassVar = {
-        "model.bin": "weights, as the engine reads them",
-        "vmap.txt": "vocabulary map: the target pieces that a source n-gram may bring",
+        ctranslate2_model.NAME: "weights, as the engine reads them",
+        ctranslate2_model.MAP: "vocabulary map: the target pieces that a source n-gram may bring",
     }
 
     @classmethod

@@ -26,7 +26,7 @@ def opened(folder: Path, wanted: str) -> Iterator[Path]:
         if (folder / native_weights.NAME).exists():
             yield folder
             return
-        if not (folder / "model.bin").exists():
+        if not (folder / ctranslate2_model.NAME).exists():
             raise RuntimeError(f"Unable to open file 'model.bin' in model '{folder}'")
         with tempfile.TemporaryDirectory(prefix="nmt-frontier-") as scratch:
             _convert(folder, wanted, output := Path(scratch) / "model")
@@ -40,6 +40,6 @@ def _convert(folder: Path, wanted: str, output: Path) -> None:
     types = {one.type for one in ctranslate2_model.read(folder).variables.values() if len(one.shape) > 1}
     own = "int8" if 1 in types else "int16" if 2 in types else "float32"
     model.write("int8" if wanted == "auto" else KINDS.get(wanted, own), output)
-    if (path := folder / "vmap.txt").exists():
+    if (path := folder / ctranslate2_model.MAP).exists():
         pieces = Vocabulary.read(output)
         native_map.convert(path, pieces.source_numbers, pieces.target_numbers, output / native_map.NAME)

@@ -18,7 +18,6 @@ from nmt_frontier.importers import ctranslate2_model, marian_binary, read_ctrans
 from nmt_frontier.importers.found import Found, Options, tokenizer_files, transformer
 
 METADATA = "metadata.json"
-MAP = "vmap.txt"  # of a model folder
 UNKNOWN = "its vocabulary is a list of pieces"
 
 
@@ -52,7 +51,7 @@ def _folder(folder: Path, beside: Path, options: Options) -> Found:
         parameters=sum(size for name, size in weights.items() if not name.endswith(left_out)),
         tokenizer=tokenizer_files(beside, options, UNKNOWN),
     )
-    if (path := folder / MAP).exists():
+    if (path := folder / ctranslate2_model.MAP).exists():
         found.vocabulary_map = partial(shutil.copyfile, path)
         found.notes.append(f"vocabulary map of {path.name}")
     return found

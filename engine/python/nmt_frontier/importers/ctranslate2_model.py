@@ -16,7 +16,7 @@ import numpy as np
 from nmt_frontier.errors import UserError
 from nmt_frontier.model.safetensors import Array
 
-NAME = "model.bin"
+NAME, MAP = "model.bin", "vmap.txt"  # of a model folder: weights, vocabulary map
 VERSION = 6  # of the format; it reads older ones, too
 BFLOAT16 = 5  # the upper half of a float32; NumPy has no such type
 OF_SIZE = {4: 0, 2: 2, 1: 1}  # types of versions before 4 by the bytes of an element

@@ -66,9 +66,7 @@ def splitter(language: str) -> Callable[[str], list[str]]:
     try:
         from sentencex import segment  # inside: only --sentences needs it
     except ImportError as error:
-        raise UserError(
-            f"--sentences needs the package sentencex ({error}): pip install 'nmt-frontier[sentences]'"
-        ) from None
+        raise UserError(f"--sentences needs a package ({error}): pip install sentencex") from None
     return lambda text: list(segment(language, text))
 
 

@@ -95,8 +95,12 @@ class MosesBPE:
     processors: Processors | None = None
 
     def __init__(self, codes: Path, source: str, target: str | None = None, argos: bool = False):
-        from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer  # inside: few models need it
-        from subword_nmt.apply_bpe import BPE
+        try:  # inside: few models need it
+            from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
+            from subword_nmt.apply_bpe import BPE
+        except ImportError as error:
+            remedy = "pip install sacremoses subword-nmt"
+            raise UserError(f"{codes}: splits text as Moses and by BPE ({error}); `{remedy}`") from None
 
         self._tokenizer, self._detokenizer = MosesTokenizer(source), MosesDetokenizer(target or source)
         self._normalizer = MosesPunctNormalizer(source) if argos else None
@@ -125,7 +129,7 @@ class HuggingFace:
         try:  # inside: few models need it
             from tokenizers import ByteLevelBPETokenizer, Tokenizer
         except ImportError as error:
-            remedy = "pip install 'nmt-frontier[tokenizers]'"
+            remedy = "pip install tokenizers"
             raise UserError(f"{folder}: splits text by Hugging Face's tokenizers ({error}); `{remedy}`") from None
         try:
             if (folder / JSON).exists():
