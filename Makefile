@@ -9,7 +9,7 @@ PACKAGES = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("pure
 CORES ?= all
 CLUSTER_RECORD ?= results/reference/cluster
 
-.PHONY: demo test test-long lint test-cluster docs pages install reference lock build/images/pipeline.tar
+.PHONY: demo test test-long lint test-cluster docs pages install wheel reference lock build/images/pipeline.tar
 
 install: $(INSTALLED)
 
@@ -80,6 +80,11 @@ docs: pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo build/site/index.html
 
+# The runtime for other machines: a wheel for any Linux on x86-64, in build/dist.
+wheel: install
+	@rm -rf build/dist
+	$(BIN)/python engine/build.py --wheel build/dist
+
 # The picture of the README.
 docs/front.png: results/reference/multi30k/measurements.json | install
 	$(BIN)/python -m report front_overview --input $< --output $@ \
@@ -122,6 +127,7 @@ lock:
 	$(UV_COMPILE) --constraints requirements.lock requirements-tokenizers.in -o requirements-tokenizers.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-huggingface.in -o requirements-huggingface.lock
 	$(UV_COMPILE) --constraints requirements.lock requirements-zig.in -o requirements-zig.lock
+	$(UV_COMPILE) --constraints requirements.lock requirements-wheel.in -o requirements-wheel.lock
 	$(UV_COMPILE) --constraints requirements.lock --override requirements.override requirements-gpu.in -o requirements-gpu.lock
 	$(UV_COMPILE) requirements-command.in -o requirements-command.lock
 	$(UV_COMPILE) --override requirements.lock --override requirements.override requirements-slurm.in -o requirements-slurm.lock

@@ -34,11 +34,14 @@ WORDS = range(3, 120)  # the pieces of tests.models that are no control tokens
 @functools.cache
 def folders() -> Path:
     """A folder of model folders: ``ctranslate2`` in float32 and one for each of KINDS, all with the same map."""
-    from models import folders as models  # inside: a process that only decodes needs no exporter
+    from models import MADE  # inside: a process that only decodes needs no exporter
+    from models import folders as models
 
     from nmt_frontier.importers import read_ctranslate2
     from nmt_frontier.making import make
 
+    if made := os.environ.get(MADE):
+        return Path(made, "native")
     root = Path(tempfile.mkdtemp(prefix="native-models-"))
     atexit.register(shutil.rmtree, root, ignore_errors=True)
     source = models()["float32"]

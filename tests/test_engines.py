@@ -7,6 +7,7 @@ import sys
 
 import cpus
 import ctranslate2
+import native
 import pytest
 from descriptions import redescribe
 from models import folders, sentences
@@ -49,6 +50,13 @@ def outputs(models, batch, search):
     loaded = [loading.load(models[name], search) for name in ("opennmt-tf", "float32")]
     assert all(engine.effective_compute_type == "float32" and engine.version[0].isdigit() for engine in loaded)
     return [engine.translate(batch) for engine in loaded]
+
+
+def test_ctranslate2_is_no_ensemble(models):
+    with pytest.raises(UserError, match="CTranslate2 decodes with one model; give --model only one folder"):
+        loading.load(models["int8"], Search(others=(models["float32"],)))
+    with pytest.raises(UserError, match="is for CTranslate2, not for native"):
+        loading.load(native.folders() / "int8", Search(others=(models["int8"],)))
 
 
 @pytest.mark.parametrize("search", [Search(), Search(4, length_penalty=0), Search(4)], ids=["greedy", "plain", "beam"])

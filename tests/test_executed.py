@@ -86,3 +86,9 @@ def test_a_run_knows_the_code_of_its_engine(kind, engine, tmp_path):
     assert not {f"decode/engines/{other}.py" for other in others} & set(code)
     assert not {name for name in code if name.startswith(("report/", "experiments/"))}
     assert code_fingerprint.unchanged(code)
+
+
+def test_engines_are_loaded_on_the_clock():
+    """measure.run imports no engine's library before it loads an engine."""
+    program = "import sys, measure.run; print([name for name in ('ctranslate2', 'tensorflow') if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", program]) == b"[]\n"

@@ -16,10 +16,11 @@ import pytest
 import recurrent
 from native import KINDS, called, engine, engine_options, folders, kernels, outputs, sentences, worker
 
+import nmt_frontier
 from export import translate_command
 from nmt_frontier.model import native_weights
 
-SOURCE = Path(__file__).parents[1] / "engine"
+PACKAGE = Path(nmt_frontier.__file__).parent
 COMPILER = os.environ.get("CXX") or shutil.which("g++")
 
 
@@ -43,10 +44,12 @@ def built(folder, package, *options):
     environment = {**os.environ, "PATH": path, "CXX": COMPILER}
     library = "emulated/engine.so" if len(SETS) > 1 else "engine.so"
     cores = str(len(os.sched_getaffinity(0)))
-    subprocess.run(["cmake", "-S", SOURCE, "-B", folder, "-G", "Ninja", *options], check=True, env=environment)
+    subprocess.run(
+        ["cmake", "-S", translate_command.ENGINE, "-B", folder, "-G", "Ninja", *options], check=True, env=environment
+    )
     call = ["cmake", "--build", folder, "--target", library, "--parallel", cores]
     subprocess.run(call, check=True, env=environment)
-    copy = shutil.copytree(SOURCE / "python" / "nmt_frontier", package / "nmt_frontier")
+    copy = shutil.copytree(PACKAGE, package / "nmt_frontier", ignore=shutil.ignore_patterns("source"))
     shutil.copy(folder / library, copy)
     return str(package)
 
@@ -69,7 +72,7 @@ def sanitized(tmp_path_factory):
 def emulated(tmp_path_factory):
     """The environment in which a package with emulated instructions is found and loaded.
 
-    Most of it is what `make install` and the command of submissions have compiled.
+    Most of it is what the command of submissions needs, too.
     """
     if not COMPILER or len(SETS) == 1:
         pytest.skip("there is no g++ here, or no AVX2")

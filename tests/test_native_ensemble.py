@@ -12,7 +12,6 @@ import native
 import numpy as np
 import pytest
 import recurrent
-from models import folders as ctranslate2_folders
 from models import sentences as lines
 from native import engine, model, outputs, sentences
 
@@ -20,8 +19,6 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
 from nmt_frontier.model import native_map, native_vocabulary, native_weights
 from nmt_frontier.model.native_vocabulary import Vocabulary
-from nmt_frontier.search import loading
-from nmt_frontier.search.engine import Search
 from nmt_frontier.translator import Translator
 
 PIECES, END = recurrent.PIECES, 2
@@ -173,7 +170,3 @@ def test_text_is_translated_by_folders_of_one_vocabulary(tmp_path):
     write_json(stranger / native_vocabulary.NAME, {**stored, "source": stored["source"][::-1]})
     with pytest.raises(UserError, match=r"stranger: has another source in vocabulary.json than .*int8; models of an"):
         Translator(first, others=[stranger], checksums=False)
-    with pytest.raises(UserError, match="CTranslate2 decodes with one model; give --model only one folder"):
-        loading.load(ctranslate2_folders()["int8"], Search(others=(first,)))
-    with pytest.raises(UserError, match="is for CTranslate2, not for native"):
-        Translator(first, others=[ctranslate2_folders()["int8"]])

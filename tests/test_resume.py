@@ -11,7 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from models import folders, sentences
+from models import sentences
+from native import folders
 from translation import COMMAND, run
 
 from nmt_frontier.command import translate
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def model():
-    return folders()["float32"]
+    return folders() / "float32"
 
 
 LINES = sentences(400, seed=3)

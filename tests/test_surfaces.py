@@ -2,12 +2,15 @@
 
 import functools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from models import sentencepiece_model, sentences
 from sentencepiece import SentencePieceProcessor
 
 from nmt_frontier.text.surfaces import decoded, encoded
+
+pytest.importorskip("google.protobuf")
 
 TEXT = st.lists(st.sampled_from([*sentences(5), " ", "  ", "é", "e\u0301", "犬", "😀", "x" * 300, "▁"])).map("".join)
 

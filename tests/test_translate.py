@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from descriptions import redescribe
-from models import folders, sentences
+from models import sentences
+from native import folders
 from translation import COMMAND, run
 
 from nmt_frontier.search.pipeline import MAXIMUM_INPUT
@@ -20,7 +21,7 @@ from nmt_frontier.translator import Translator
 
 @pytest.fixture(scope="module")
 def model():
-    return folders()["float32"]
+    return folders() / "float32"
 
 
 def test_translator(model):
@@ -98,7 +99,7 @@ ERRORS = {
         "/dev/null: not a file; leave out --output to write to standard output",
     ),
     "resume": ("--model {model} --resume", "--resume needs --output: only a file can be gone on with"),
-    "a GPU": ("--model {model} --device cuda", "--device cuda: CTranslate2 finds no GPU here"),
+    "a GPU": ("--model {model} --device cuda", "{model}: native decodes on the CPU here; leave out --device"),
 }
 
 
@@ -167,12 +168,6 @@ def test_numbers_are_at_least_one(model, option):
     assert f"argument {option}: 0 is not at least 1" in done.stderr.decode()
 
 
-def test_engines_are_loaded_on_the_clock():
-    """measure.run imports no engine's library before it loads an engine."""
-    program = "import sys, measure.run; print([name for name in ('ctranslate2', 'tensorflow') if name in sys.modules])"
-    assert subprocess.check_output([sys.executable, "-c", program]) == b"[]\n"
-
-
 def test_workers_are_as_many_as_cores(model):
     assert Translator(model).search.workers == len(os.sched_getaffinity(0))
     assert [Translator(model, workers=count).pipeline.batch_tokens for count in (1, 2)] == [512, 256]
@@ -180,14 +175,18 @@ def test_workers_are_as_many_as_cores(model):
 
 @pytest.mark.slow
 def test_a_damaged_model_is_one_line_and_can_be_let_through(tmp_path):
-    folder = shutil.copytree(folders()["int8"], tmp_path / "int8")
-    data = bytearray((folder / "model.bin").read_bytes())
-    redescribe(folder, sha256={"model.bin": hashlib.sha256(data).hexdigest()})
+    folder = shutil.copytree(folders() / "int8", tmp_path / "int8")
+    data = bytearray((folder / "weights.safetensors").read_bytes())
+    redescribe(folder, sha256={"weights.safetensors": hashlib.sha256(data).hexdigest()})
     data[len(data) // 2] ^= 1
-    (folder / "model.bin").write_bytes(data)
+    (folder / "weights.safetensors").write_bytes(data)
     options = ["--model", folder, "--workers", 1]
     done = run(*options, text=b"a b\n")
     damaged = "damaged, or not the one this model was exported with; copy or export it again"
-    assert (done.returncode, done.stdout, done.stderr.decode()) == (1, b"", f"error: {folder}/model.bin: {damaged}\n")
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (
+        1,
+        b"",
+        f"error: {folder}/weights.safetensors: {damaged}\n",
+    )
     done = run(*options, "--no-checksums", text=b"a b\n")
     assert done.returncode == 0 and done.stdout.count(b"\n") == 1

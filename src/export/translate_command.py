@@ -1,4 +1,7 @@
-"""Build the command of submissions to the CPU tracks (engine/command): the native engine in one static program."""
+"""Build the command of submissions to the CPU tracks (engine/command): the native engine in one static program.
+
+Its sources come with the runtime, in the package nmt_frontier.
+"""
 
 import os
 import shutil
@@ -9,6 +12,7 @@ import tempfile
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import nmt_frontier
 from common.folder_lock import lock
 from nmt_frontier import limits
 from nmt_frontier.errors import UserError
@@ -16,7 +20,8 @@ from nmt_frontier.files import StrPath, atomic_path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "command"
-ENGINE_BUILD = ROOT / "build" / "engine"  # where engine/build.py leaves the objects of the engine
+ENGINE_BUILD = BUILD / "engine"
+ENGINE = Path(nmt_frontier.__file__).with_name("source")
 LOCK = ROOT / "requirements-command.lock"  # SentencePiece's sources
 LIMITS = {
     "NMT_MAXIMUM_INPUT": limits.MAXIMUM_INPUT,
@@ -28,7 +33,7 @@ NEEDED = "a C++ compiler that links statically, as g++ with Debian's libc6-dev"
 
 
 def build() -> Path:
-    """Build the program in ENGINE_BUILD, again only if its sources changed.
+    """Build the program, again only if its sources changed.
 
     Raises UserError where SentencePiece's sources cannot be had or nothing compiles them.
     """
@@ -36,13 +41,14 @@ def build() -> Path:
         found = sources()
         options = [f"-DSENTENCEPIECE={found}/sentencepiece", "-DSPM_ENABLE_SHARED=OFF", "-DSPM_ENABLE_TCMALLOC=OFF"]
         options += [f"-DPython3_EXECUTABLE={sys.executable}", *(f"-D{name}={most}" for name, most in LIMITS.items())]
-        _run(["cmake", "-G", "Ninja", "-S", ROOT / "engine", "-B", ENGINE_BUILD, *options], f"it needs {NEEDED}")
+        options += ["--fresh"]  # ENGINE may have moved
+        _run(["cmake", "-G", "Ninja", "-S", ENGINE, "-B", ENGINE_BUILD, *options], f"it needs {NEEDED}")
         _run(["cmake", "--build", ENGINE_BUILD, "--target", "translate"], f"it needs {NEEDED}")
         return ENGINE_BUILD / "command" / "translate"
 
 
 def locked() -> AbstractContextManager[object]:
-    """ENGINE_BUILD is this process's own: two jobs of a study may build the program at the same time."""
+    """BUILD is this process's own: two jobs of a study may build the program at the same time."""
     return lock(BUILD / ".lock")
 
 
