@@ -154,6 +154,16 @@ def test_the_picture_of_the_stages_has_all_files_of_rules():
     assert set(re.findall(r"\w+\.smk", source)) == files == set(re.findall(r"\w+\.smk", picture))
 
 
+@pytest.mark.parametrize("page", ["docs/python.md", "engine/README.md"])
+def test_the_examples_in_python_run(page, tmp_path):
+    import native  # inside: skips this test without the engine
+
+    shutil.copytree(native.folders() / "int8", tmp_path / "mine" / "native-int8")
+    (tmp_path / "text").write_text("A dog runs.\n" * 3)
+    blocks = "\n".join(matches(page, r"(?s)```python\n(.*?)```"))
+    assert "Translator(" in blocks and native.run(f"import os; os.chdir({str(tmp_path)!r})\n{blocks}")
+
+
 # The README
 
 
