@@ -76,7 +76,7 @@ def main(monkeypatch):
     def command(module, *arguments):
         monkeypatch.setattr(sys, "argv", [module.__name__, *map(str, arguments)])
         try:
-            module.main() if module is not translate else module._translate([*map(str, arguments)])
+            module.main() if module is not translate else module.main([*map(str, arguments)])
         finally:
             os.sched_setaffinity(0, cores)
             signal.signal(signal.SIGTERM, handler)

@@ -16,7 +16,7 @@ from native import engine, folders, outputs, sentences, worker
 
 from export import translate_command
 from nmt_frontier import limits
-from nmt_frontier.model import native_map, native_packing, native_quantization, native_weights
+from nmt_frontier.model import native_files, native_map, native_packing, native_quantization, native_weights
 
 ENGINE = Path(__file__).parents[1] / "engine"
 LONG, SHORT = sentences(300, seed=5, longest=60), sentences(4, seed=6)
@@ -148,7 +148,7 @@ def test_tables_of_another_unicode_are_refused(tmp_path, monkeypatch):
 # Limits
 
 NUMBERS = {
-    "kMostUnits": native_weights.MOST_UNITS,
+    "kMostUnits": native_files.MOST_UNITS,
     "kPanel": native_packing.PANEL,
     "kShortInput": native_quantization.INT16_INPUT,
     "kLaneBound": native_quantization.INT8_LANE,

@@ -17,11 +17,12 @@ from text_stages import through
 from findings.survival import survive
 from formats import records
 from measure import perturb
+from nmt_frontier.command.translate import protected
 from nmt_frontier.errors import UserError
 from nmt_frontier.search.native import Native
 from nmt_frontier.sentence import one_line, sentence
 from nmt_frontier.text.items import KINDS, SYMBOL, SYMBOLS, Finder
-from nmt_frontier.text.protection import Protection, summary, symbols_of
+from nmt_frontier.text.protection import Protection, symbols_of
 from nmt_frontier.text.tokenizers import pieces
 from nmt_frontier.translator import Translator
 from report import robustness as page
@@ -44,7 +45,7 @@ def test_a_model_that_copies_symbols_loses_nothing():
     assert found == [TEXT.replace("Ask", "Frag"), "No item.", "7 7", "42", ""]
     assert given == [HIDDEN, "No item."]  # nothing to translate in the others
     assert counts == {"protected_tag": 2, "protected_email": 1, "protected_url": 1, "protected_number": 4}
-    assert summary(counts) == "protected: url 1; email 1; number 4; tag 2"
+    assert protected(counts) == "protected: url 1; email 1; number 4; tag 2"
 
 
 def test_zeros_behind_a_percent_sign_take_time_by_their_number_only():
@@ -97,7 +98,7 @@ def test_items_that_follow_each_other_do_so_again(items):
 def test_invented_and_repeated_symbols_are_dropped():
     (line,), _, counts = translated(lambda text: f"{text} ⟦3⟧ und ⟦9⟧ x ⟦3⟧ y⟦99⟧z ⟦9⟧, a", [TEXT])
     assert line == f"{TEXT} und x y z, a" and counts["repeated_email"] == 1 and not counts["lost_email"]
-    assert "email 1 (1 repeated)" in summary(counts)
+    assert "email 1 (1 repeated)" in protected(counts)
 
 
 @pytest.mark.parametrize(

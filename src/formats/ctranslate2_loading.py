@@ -1,4 +1,9 @@
-"""Load CTranslate2's models with the types that this machine computes; a damaged file raises an error of one line."""
+"""Load CTranslate2's models with the types that this machine computes; a damaged file raises an error of one line.
+
+CTranslate2 has some options only as environment variables, and reads each once in a process: CT2_USE_MKL when it is
+imported, CT2_PACKED_GEMM with the first model, CT2_FORCE_CPU_ISA and oneMKL's with it or only at the first batch. What
+is set for a load stays set for that reason, and to say what holds in this process. The native engine changes nothing.
+"""
 
 import os
 from pathlib import Path
@@ -72,7 +77,6 @@ def _loaded(kind: str, folder: Path, options: dict[str, Any]) -> Any:
     os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL reads it at its first product
     if isa := products.widest():
         os.environ.setdefault(products.ISA, isa)
-    # CTranslate2 reads it with the first model, or with oneMKL only at the first batch.
     if (isa := os.environ.get(products.ISA)) and isa not in products.sets():
         raise UserError(f"{products.ISA}={isa}: this CPU has {', '.join(products.sets())}")
     try:

@@ -10,7 +10,7 @@ from typing import Any
 from formats.model_description import CATALOG, RECURRENT, TRANSFORMER, own_model
 from nmt_frontier.files import read_yaml
 from nmt_frontier.model import shape_text
-from nmt_frontier.model.native_packing import PANEL
+from nmt_frontier.model.native_files import PANEL
 from nmt_frontier.model.shape_text import SELF_ATTENTION
 
 # How a Transformer's decoder reads previous outputs (layers.history_decoder): by self-attention; as the mean of all

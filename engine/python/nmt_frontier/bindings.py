@@ -14,10 +14,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate, chain, islice, repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from nmt_frontier.model.native_files import LIBRARY
+
+if TYPE_CHECKING:  # NumPy is imported where it is used: to translate text needs none
+    from numpy.typing import NDArray
 
 __version__ = "0.9.0"
 ERROR_BYTES = 1000
@@ -161,7 +163,7 @@ def _load(path: Path) -> ctypes.CDLL:
     return library
 
 
-_library = _load(Path(__file__).with_name("engine.so"))
+_library = _load(LIBRARY)
 # Parts of decoding that can be turned off, in the order of their bits (engine/model/switches.h).
 SWITCHES = tuple(_library.nmt_switch_name(bit).decode() for bit in range(_library.nmt_switches()))
 
@@ -240,11 +242,12 @@ class Worker:
 
     def __init__(self, model: Model | Sequence[Model], threads: int = 1):
         self._models, self._handle = [model] if isinstance(model, Model) else [*model], ctypes.c_void_p()
+        self._process = os.getpid()
         handles = (_HANDLE * len(self._models))(*(each._handle for each in self._models))
         _call("nmt_open_worker", handles, len(handles), threads, ctypes.byref(self._handle))
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", None):
+        if getattr(self, "_handle", None) and self._process == os.getpid():  # a forked process lacks its threads
             _library.nmt_close_worker(self._handle)
 
     def translate(
@@ -269,6 +272,8 @@ class Worker:
 
         options: those of the vocabulary map count.
         """
+        import numpy as np
+
         results = _Results()
         batch, kept = _batch(sources, targets)
         _call("nmt_score", self._handle, ctypes.byref(batch), ctypes.byref(_options(options or Options())),
@@ -354,6 +359,8 @@ def _flat(sentences: Sequence[Pieces]) -> list[array[int]]:
 
 
 def _array(pointer: Any, size: int) -> NDArray[Any]:
+    import numpy as np
+
     return np.ctypeslib.as_array(pointer, (size,)).copy() if size else np.zeros(0, np.float32)
 
 
@@ -368,6 +375,8 @@ def _hypotheses(results: _Results, sources: Sequence[Pieces], attention: bool) -
 
 def _attention(results: _Results, sources: Sequence[Pieces], counts: Sequence[int]) -> list[NDArray[Any]]:
     """The weights of each hypothesis, [pieces, source pieces]."""
+    import numpy as np
+
     ends = np.cumsum(results.attention_lengths[: results.total_hypotheses])
     columns = chain.from_iterable(repeat(len(source), count) for source, count in zip(sources, counts, strict=True))
     parts = np.split(_array(results.attention, results.total_attention), ends[:-1])

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ from nmt_frontier.errors import UserError
 Document = TypeVar("Document")
 StrPath = str | os.PathLike[str]
 
-HOST = socket.gethostname()
+HOST = os.uname().nodename
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 

@@ -31,10 +31,9 @@ def describe() -> Machine:
     """This machine."""
     flags = cpu.flags()
     isa = next((name for name, needed in INSTRUCTION_SETS.items() if needed <= flags), platform.machine())
-    return {
-        "cpu": cpu.facts().get("model name", platform.processor() or platform.machine()),
-        "isa": isa,
-    }
+    # Only if there is no name, as platform.processor starts a program.
+    name = cpu.facts().get("model name") or platform.processor() or platform.machine()
+    return {"cpu": name, "isa": isa}
 
 
 def cores() -> tuple[int, ...]:

@@ -1,13 +1,13 @@
 """Translate text with a model folder: its tokenizer and engine, stages of text, and the pipeline."""
 
-import itertools
 import os
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nmt_frontier import machine
+from nmt_frontier.errors import UserError
 from nmt_frontier.limits import ONE_CORE, longest_output
 from nmt_frontier.model.native_vocabulary import NO_TEXT
 from nmt_frontier.search import loading, switches, tuned
@@ -15,9 +15,11 @@ from nmt_frontier.search.engine import Device, Search
 from nmt_frontier.search.pipeline import BYTE_ORDER_MARK, GPU, MANY_CORES, Pipeline
 from nmt_frontier.sentence import sentence
 from nmt_frontier.text import options as text
-from nmt_frontier.text.alignment import Attention
 from nmt_frontier.text.stage import Context, Stages, Translation
 from nmt_frontier.text.tokenizers import of_folder
+
+if TYPE_CHECKING:
+    from nmt_frontier.text.alignment import Attention
 
 BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings on which the content of batches depends
 
@@ -56,12 +58,15 @@ class Translator:
     ``workers``, which Search has, are by default one for each core, or one on a GPU; ``without`` also has switches of
     the pipeline.
 
+    Any number of threads may call one Translator, and any number of Translators may run: each call has an iterator of
+    its own, for one thread at a time (ValueError). A forked process makes its own Translator (UserError).
+
     counts: what happened to lines so far (Pipeline.counts, and those of stages). pipeline: has the seconds, too.
     Raises UserError for a folder that cannot be decoded so, and TypeError for an unknown option.
     """
 
     def __init__(self, folder: str | Path, beam_size: int = 1, *, checksums: bool = True, **options: Any):
-        folder = Path(folder)
+        folder, self._process = Path(folder), os.getpid()
         self._text, options = text.divided(options)
         self.description = loading.describe(folder)
         tokenizer = Tokenizer(folder)
@@ -85,9 +90,7 @@ class Translator:
             longest_output=longest_output(self.description),
             counts=self.counts,
         )
-        self._attention: Attention | None = None
-        if self.search.alignment and tokenizer.processors:
-            self._attention = Attention(tokenizer.processors, self._text["replace_unknown"])
+        self._attention = self._attention_of(tokenizer) if self.search.alignment else None
         self._stages = Stages(stages, self._translated)
 
     def _search(
@@ -119,6 +122,11 @@ class Translator:
             **options,
         )
 
+    def _attention_of(self, tokenizer: Tokenizer) -> "Attention | None":
+        from nmt_frontier.text.alignment import Attention  # inside: translations without it need no NumPy
+
+        return Attention(tokenizer.processors, self._text["replace_unknown"]) if tokenizer.processors else None
+
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that a translation depends on, except the model folders and the input."""
@@ -132,10 +140,13 @@ class Translator:
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the translation of each line, in order; reads at most two windows ahead."""
-        return itertools.chain.from_iterable(self.windows(map(_with_pairs, lines)))
+        for window in self.windows(map(_with_pairs, lines)):  # no itertools.chain, which two threads can crash
+            yield from window
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the translations of each window of lines."""
+        if self._process != os.getpid():
+            raise UserError("a Translator's threads are not there in a forked process; make the Translator in it")
         for window in self._stages.windows(line.removeprefix(BYTE_ORDER_MARK) for line in lines):
             yield [translation.text for translation in window]
 

@@ -80,7 +80,7 @@ class CTranslate2(Engine):
     def __init__(self, folder: Path, description: Description, search: Search):
         ctranslate2_loading.prepare(description.quantization, search.device)
         if "packed" in search.without:
-            os.environ[PACKED] = "0"  # for the process: CTranslate2 has no other option
+            os.environ[PACKED] = "0"  # for the process (formats.ctranslate2_loading)
         if search.device == "cuda":
             ctranslate2_loading.use_gpu()
         elif search.workers == len(machine.cores()) and (isa := tuned.settings(folder, search.beam_size).get("isa")):

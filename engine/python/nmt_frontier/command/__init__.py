@@ -4,14 +4,16 @@
 - ``import_model``: make model folders of a model that was trained elsewhere
 - ``decoding``: the options of commands that decode
 - ``describe``: say what a model folder is, and what decodes it here
+- ``guard``: a child process for a command that may run out of memory
 """
 
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any
 
+from nmt_frontier.command.guard import guarded
 from nmt_frontier.errors import command
 
 COMMANDS = {
@@ -19,10 +21,17 @@ COMMANDS = {
     "import": ("import_model", "make model folders of a model of another toolkit"),
     "describe": ("describe", "say what a model folder is, and what decodes it here"),
 }
+# What to do when a command was killed for want of memory; these run in a child process, so that it can be said.
+ADVICE = {
+    "translate": "what was written is whole lines in order: lower --workers or --batch-tokens; with the native engine,"
+    " --output goes on with --resume",
+}
 
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        from importlib import metadata  # inside: it takes longer to import than the rest of this
+
         from nmt_frontier.search.native import library  # inside: to ask for it opens the engine
 
         engine = library()
@@ -32,9 +41,8 @@ class _Version(argparse.Action):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else [*arguments]
-    if words and words[0] in COMMANDS:  # no other command is imported
-        module, _ = COMMANDS[words[0]]
-        command(lambda: import_module(f"nmt_frontier.command.{module}").main(words[1:]))
+    if words and words[0] in COMMANDS:
+        command(lambda: _run(*words))
         return
     about = "\n".join(f"  {name:<11}{text}" for name, (_, text) in COMMANDS.items())
     parser = argparse.ArgumentParser(
@@ -46,3 +54,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--version", action=_Version, nargs=0, help="the version, and instruction sets of this CPU")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=argparse.SUPPRESS)
     parser.parse_args(words)
+
+
+def _run(name: str, *arguments: str) -> None:
+    """Run a command; no other one is imported."""
+
+    def run() -> None:
+        module, _ = COMMANDS[name]
+        import_module(f"nmt_frontier.command.{module}").main(arguments)
+
+    if advice := ADVICE.get(name):
+        guarded(run, advice)
+    else:
+        run()

@@ -11,7 +11,6 @@ the same as without the kill.
 
 import argparse
 import contextlib
-import ctypes
 import hashlib
 import json
 import os
@@ -19,7 +18,7 @@ import signal
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
@@ -32,10 +31,8 @@ from nmt_frontier.model.model_folder import NOT_DECODED
 from nmt_frontier.progress import progress
 from nmt_frontier.search.pipeline import NAMED
 from nmt_frontier.text import options as text_options
-from nmt_frontier.text import protection
+from nmt_frontier.text.items import KINDS
 from nmt_frontier.translator import Translator
-
-PR_SET_PDEATHSIG = 1  # prctl(2): the signal that a process gets when its parent dies
 
 SECONDS = 1.0  # between two notes of the progress: the work lost by a kill
 
@@ -53,31 +50,6 @@ class Progress(TypedDict):
 
 
 REPLACEMENT = "\ufffd"
-
-
-def guarded(main: Callable[[], None], advice: str) -> None:
-    """Run ``main`` in a child process, pass signals on to it, and end with its status, 128 + N after signal N.
-
-    If the child is killed with SIGKILL, print one line with ``advice``. Call this before threads are started.
-    """
-    if not (child := os.fork()):
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        signal.signal(signal.SIGINT, _interrupted)
-        main()
-        return
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):  # a terminal sends the last one to the child, too
-        signal.signal(number, lambda received, _: os.kill(child, received))
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status == -signal.SIGKILL:
-        print(f"error: killed, which the kernel does when memory runs out; {advice}", file=sys.stderr)
-    sys.exit(status if status >= 0 else 128 - status)
-
-
-def _interrupted(*_: object) -> None:
-    """Raise once, though Ctrl-C arrives from the terminal and from the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 def progress_key(models: Iterable[Path], settings: dict[str, Any]) -> Key:
@@ -265,8 +237,8 @@ def report(counts: Counter[str], longest_input: int, longest_output: int) -> Non
         print(f"{lines} translations repeated themselves and were ended{where}", file=sys.stderr)
     if lines := counts["lines_recased"]:
         print(f"{lines} lines in capitals were translated without them", file=sys.stderr)
-    if protected := protection.summary(counts):
-        print(protected, file=sys.stderr)
+    if kept := protected(counts):
+        print(kept, file=sys.stderr)
 
 
 def named(counts: Counter[str], what: str) -> str:
@@ -276,16 +248,19 @@ def named(counts: Counter[str], what: str) -> str:
     return f": line{'s' * (counts[what] > 1)} {', '.join(map(str, numbers))}{more}" if numbers else ""
 
 
+def protected(counts: Counter[str]) -> str:
+    """What was protected, by kind, and what the model lost or repeated; nothing if nothing was."""
+    found = [
+        name.removeprefix("protected_") for name, count in counts.items() if name.startswith("protected_") and count
+    ]
+    parts = []
+    for kind in sorted(found, key=[*KINDS, "symbol"].index):
+        failed = [f"{counts[f'{name}_{kind}']:,} {name}" for name in ("lost", "repeated") if counts[f"{name}_{kind}"]]
+        parts.append(f"{kind} {counts[f'protected_{kind}']:,}" + (f" ({', '.join(failed)})" if failed else ""))
+    return f"protected: {'; '.join(parts)}" if parts else ""
+
+
 def main(arguments: Sequence[str]) -> None:
-    """Translate in a child process, so that a kill for want of memory is told."""
-    guarded(
-        lambda: _translate(arguments),
-        "what was written is whole lines in order: lower --workers or --batch-tokens; with the native engine,"
-        " --output goes on with --resume",
-    )
-
-
-def _translate(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(
         prog="nmt-frontier translate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from nmt_frontier.errors import UserError
-from nmt_frontier.model import safetensors, vocabulary_map
+from nmt_frontier.model import native_files, safetensors, vocabulary_map
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.model.safetensors import Array
 from nmt_frontier.model.vocabulary_map import VocabularyMap
 
-NAME = "map.safetensors"
+NAME = native_files.MAP
 FORMAT = "nmt-frontier-map-1"
 LONGEST = 64  # n-gram that the engine looks up
 

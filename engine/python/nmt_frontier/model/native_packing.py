@@ -5,9 +5,8 @@ A panel has ``[inputs / g, 16, g]`` weights, where g elements have 4 bytes; a ma
 
 import numpy as np
 
+from nmt_frontier.model.native_files import PANEL
 from nmt_frontier.model.safetensors import Array
-
-PANEL = 16
 
 
 def padded(count: int) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
-from nmt_frontier.model import native_weights, safetensors
+from nmt_frontier.model import native_files, safetensors_header
 
 NAME = "vocabulary.json"
 NO_TEXT = re.compile(r"<\S+>|>>\S+<<|__\w+__|[a-z]{2,3}_[A-Z][A-Za-z]+")  # pieces like <2de>, __de__ and deu_Latn
@@ -59,7 +59,7 @@ class Vocabulary:
 
     def require_sizes(self, folder: Path) -> None:
         """Raises UserError where the weights have another number of pieces, or the unknown piece is missing."""
-        numbers, path = safetensors.metadata(folder / native_weights.NAME), folder / NAME
+        numbers, path = safetensors_header.metadata(folder / native_files.WEIGHTS), folder / NAME
         for side, pieces in (("source", self.source), ("target", self.target)):
             if str(len(pieces)) != (needed := numbers.get(f"{side}_pieces", "")):
                 counts = f"{len(pieces)} {side} pieces, the weights have {needed}"

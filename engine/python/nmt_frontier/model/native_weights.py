@@ -11,19 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from nmt_frontier.errors import UserError
-from nmt_frontier.model import safetensors
-from nmt_frontier.model.native_packing import PANEL, half_bytes, pad, padded, panels
+from nmt_frontier.model import native_files, safetensors
+from nmt_frontier.model.native_files import PANEL
+from nmt_frontier.model.native_packing import half_bytes, pad, padded, panels
 from nmt_frontier.model.native_quantization import INT4_INPUTS, halved, offset, quantized
 from nmt_frontier.model.safetensors import Array
 
-NAME = "weights.safetensors"
+NAME, TYPES = native_files.WEIGHTS, native_files.TYPES
 FORMAT = "nmt-frontier-native-1"
-TYPES = ("float32", "int16", "int8", "int4")
 ROWS = {"int4": "int8"}  # the type of embeddings and output layer, where it is another
-
-# The widest model that the engine takes (kMostUnits in engine/kernels/kernels.h). A product has up to four times as
-# many inputs: feed-forward layers, and recurrent models with additive attention, whose units are a quarter at most.
-MOST_UNITS = 8192
 
 
 def kind(folder: Path) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_frontier.errors import UserError
+from nmt_frontier.model import safetensors_header
+from nmt_frontier.model.safetensors_header import metadata as metadata
 
 Array = NDArray[Any]  # of the types and shapes that docstrings name
 
@@ -29,40 +30,15 @@ ALIGNMENT = 64
 
 def read(path: Path) -> dict[str, Array]:
     """The tensors of a file, mapped into memory. Raises UserError for a missing or damaged file."""
-    return _opened(path)[0]
-
-
-def metadata(path: Path) -> dict[str, str]:
-    """The metadata of a file. Raises UserError as ``read``."""
-    return _opened(path)[1]
-
-
-def _opened(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
-    try:
-        data = np.memmap(path, np.uint8, mode="r")
-        (length,) = struct.unpack("<Q", data[:8].tobytes())
-        if length > len(data) - 8:
-            raise ValueError(f"its header has {length:,} bytes")
-        header = json.loads(data[8 : 8 + length].tobytes(), object_pairs_hook=_once)
-        about = header.pop("__metadata__", {})
-        return {name: _tensor(data[8 + length :], **tensor) for name, tensor in header.items()}, about
-    except FileNotFoundError:
-        raise UserError(f"{path}: is missing; export the model again") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error) as error:
-        raise UserError(f"{path}: not a safetensors file, cut off or damaged ({error})") from None
-
-
-def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(members)) < len(members):
-        raise ValueError("a name occurs twice")
-    return found
+    header = safetensors_header.read(path)
+    with safetensors_header.damaged(path):
+        data = np.memmap(path, np.uint8, mode="r")[header.data :]
+        return {name: _tensor(data, **tensor) for name, tensor in header.tensors.items()}
 
 
 def _tensor(data: Array, dtype: str, shape: list[int], data_offsets: list[int]) -> Array:
     """A tensor where it is mapped; bfloat16, which NumPy lacks, becomes float32."""
     start, end = data_offsets
-    if not 0 <= start <= end <= len(data) or min(shape, default=0) < 0:
-        raise ValueError(f"no tensor {shape} from {start} to {end}")
     array = data[start:end].view(READ[dtype]).reshape(shape)
     return (array.astype(np.uint32) << 16).view(np.float32) if dtype == "BF16" else array
 

@@ -11,20 +11,17 @@ from typing import Any, ClassVar
 
 from nmt_frontier import limits
 from nmt_frontier.errors import UserError
-from nmt_frontier.model import model_folder, native_map, native_vocabulary, native_weights, safetensors
+from nmt_frontier.model import model_folder, native_files, native_vocabulary, safetensors_header
 from nmt_frontier.model.model_folder import Description
-from nmt_frontier.model.native_packing import PANEL
+from nmt_frontier.model.native_files import LIBRARY, PANEL
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.model.vocabulary_map import VocabularyMap
 from nmt_frontier.search import switches, tuned
 from nmt_frontier.search.engine import Batch, Coder, Engine, Looped, Search, TextCoder, in_one_line
-from nmt_frontier.text.alignment import Attended
 from nmt_frontier.text.numbered import Numbered
 from nmt_frontier.text.tokenizers import mark
 
 ISA = "NMT_ISA"  # environment variable of the instruction set
-
-LIBRARY = Path(__file__).parents[1] / "engine.so"  # of nmt_frontier.bindings
 SMALLER = "give it smaller batches"  # if memory runs out
 
 
@@ -34,18 +31,18 @@ class Native(Engine):
     name = "native"
     label = "native"
     packages = ("nmt_frontier",)
-    types = native_weights.TYPES
-    weights = native_weights.NAME
-    map_file = native_map.NAME
+    types = native_files.TYPES
+    weights = native_files.WEIGHTS
+    map_file = native_files.MAP
     isa_variable = ISA
     prefixes = True
     ensembles = True
     aligns = True
     of_batch = False
     files: ClassVar = {
-        native_weights.NAME: "weights, packed as the engine uses them",
+        native_files.WEIGHTS: "weights, packed as the engine uses them",
         native_vocabulary.NAME: "the pieces, by number",
-        native_map.NAME: "vocabulary map: the target pieces that a source n-gram may bring",
+        native_files.MAP: "vocabulary map: the target pieces that a source n-gram may bring",
     }
 
     @classmethod
@@ -65,7 +62,7 @@ class Native(Engine):
                 directions = f", {PANEL} for each direction" if panel > PANEL else ""
                 return f"needs {name} in multiples of {panel}{directions}, not {width}"
         attends_inside = shape.get("decoder_transitions") or shape.get("fully_connected_layers")
-        most = native_weights.MOST_UNITS
+        most = native_files.MOST_UNITS
         widest = {**dict.fromkeys(panels, most // 4 if attends_inside else most), "ffn_units": 4 * most}
         for name, limit in widest.items():
             if (width := shape.get(name) or 0) > limit:
@@ -75,11 +72,15 @@ class Native(Engine):
     @classmethod
     def write_map(cls, source: Path, folder: Path) -> None:
         """source: of export.vocabulary_map, in CTranslate2's own format."""
+        from nmt_frontier.model import native_map  # inside: to decode needs no NumPy
+
         vocabulary = Vocabulary.read(folder)
         native_map.convert(source, vocabulary.source_numbers, vocabulary.target_numbers, folder / cls.map_file)
 
     @classmethod
     def read_map(cls, folder: Path, sources: Iterable[Sequence[str]]) -> VocabularyMap:
+        from nmt_frontier.model import native_map
+
         return native_map.read(folder / cls.map_file, Vocabulary.read(folder), [*sources])
 
     def __init__(self, folder: Path, description: Description, search: Search):
@@ -162,8 +163,10 @@ class Native(Engine):
             for pieces, of, own in zip(found, best, prefixes or itertools.repeat(None), strict=False)
         ]
 
-    def _attended(self, pieces: list[int], hypothesis: Any, prefix: int) -> Attended:
+    def _attended(self, pieces: list[int], hypothesis: Any, prefix: int) -> list[int]:
         """The pieces of a hypothesis with their attention; prefix: pieces that it had to begin with."""
+        from nmt_frontier.text.alignment import Attended  # inside: without attention nothing needs NumPy
+
         before, after = len(self._vocabulary.prefix), len(self._vocabulary.suffix)
         columns = slice(before, hypothesis.attention.shape[1] - after)
         own = hypothesis.pieces[prefix:]
@@ -242,7 +245,7 @@ def _aligned_head(folder: Path, description: Description) -> tuple[int, int]:
     """Layer and head of the attention to go by: the one that learned an alignment, or all of the last layer (-1)."""
     if found := description.alignment:
         return found.layer, found.head
-    return int(safetensors.metadata(folder / Native.weights).get("decoder_layers", 1)) - 1, -1
+    return int(safetensors_header.metadata(folder / Native.weights).get("decoder_layers", 1)) - 1, -1
 
 
 def _require_same(first: Vocabulary, folder: Path, other: Vocabulary, path: Path) -> None:

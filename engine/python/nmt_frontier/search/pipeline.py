@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
@@ -45,20 +44,19 @@ class Decoded(NamedTuple):
     output: Any = None
 
 
-@dataclass
-class Window:
+class Window(NamedTuple):
     """Lines that are decoded together; each has some texts."""
 
-    parts: Batch = field(default_factory=list)  # of all texts
-    sizes: list[int] = field(default_factory=list)  # number of parts of each text
-    texts: list[int] = field(default_factory=list)  # number of texts of each line
-    long: list[int] = field(default_factory=list)  # places of texts that were cut or split
-    copied: dict[int, str] = field(default_factory=dict)  # by place of the text
+    parts: Batch  # of all texts
+    sizes: list[int]  # number of parts of each text
+    texts: list[int]  # number of texts of each line
+    long: list[int]  # places of texts that were cut or split
+    copied: dict[int, str]  # by place of the text
 
 
 def windows(lines: Iterable[Sequence[Line]], full: int, weigh: Weigh = len) -> Iterator[Window]:
     """Group lines, given as their texts, in order; a window ends with the line with which it weighs ``full``."""
-    window, size = Window(), 0
+    window, size = Window([], [], [], [], {}), 0
     for texts in lines:
         for parts, long, copied in texts:
             if long:
@@ -72,7 +70,7 @@ def windows(lines: Iterable[Sequence[Line]], full: int, weigh: Weigh = len) -> I
         size += not texts
         if size >= full:
             yield window
-            window, size = Window(), 0
+            window, size = Window([], [], [], [], {}), 0
     if window.texts:
         yield window
 
@@ -155,7 +153,7 @@ class Pipeline:
         self._weigh: Weigh = by_sentence if batch_sentences else len
         self._window = WINDOW_BATCHES * self._batch * workers
         self._workers = ThreadPoolExecutor(workers)
-        self._busy, self._count = threading.Lock(), workers
+        self._alone, self._count = threading.Lock(), workers
         self._ahead, self._closed = AHEAD if overlap else 0, False
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
@@ -208,7 +206,7 @@ class Pipeline:
             raise CancelledError
         start = time.perf_counter()
         outputs = self._translate(batch)
-        with self._busy:
+        with self._alone:
             self.seconds["decode"] += (time.perf_counter() - start) / self._count
         return outputs
 
@@ -222,9 +220,10 @@ class Pipeline:
         texts = iter(found)
         lines = [[*itertools.islice(texts, size)] for size in window.texts]
         self.seconds["detokenization"] += time.perf_counter() - start
-        for name, of in (("source_tokens", window.parts), ("target_tokens", outputs)):
-            self.counts[name] += sum(map(len, of))
-        self._name_limits(window, outputs, named)
+        with self._alone:
+            for name, of in (("source_tokens", window.parts), ("target_tokens", outputs)):
+                self.counts[name] += sum(map(len, of))
+            self._name_limits(window, outputs, named)
         return lines
 
     def _name_limits(self, window: Window, outputs: Batch, named: bool) -> None:

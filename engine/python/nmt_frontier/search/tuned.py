@@ -41,7 +41,8 @@ def read(folder: Path) -> dict[str, Settings]:
 
 def settings(folder: Path, beam_size: int = 1) -> Settings:
     """The settings for this machine; empty if there are none. Raises UserError for damaged ones."""
-    found = read(folder).get(here(beam_size), {})
+    of_machines = read(folder)
+    found = of_machines.get(here(beam_size), {}) if of_machines else {}
     if found != {} and not (isinstance(found, dict) and _sound(found.get("batch_tokens"), found.get("isa"))):
         raise UserError(f"{folder / model_folder.TUNED}: damaged (it lacks a batch); delete it, or tune again")
     return found

@@ -10,11 +10,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from nmt_frontier.text.alignment import stretched
 from nmt_frontier.text.items import Finder
-from nmt_frontier.text.stage import Context, Option, Stage, Translation
+from nmt_frontier.text.stage import Context, Stage, Translation
 
 Case = Literal["", "upper", "title"]
 
@@ -42,12 +42,6 @@ class Capitals(Stage[Case]):
 
     source, target: codes of languages, if known.
     """
-
-    options: ClassVar = {
-        "recase": Option(
-            "translate lines in ALL CAPS or Title Case without their capitals, and give these to the translations"
-        ),
-    }
 
     def __init__(self, source: str | None, target: str | None, counts: Counter[str]):
         self._source, self._target = (re.split("[-_]", code or "")[0] for code in (source, target))

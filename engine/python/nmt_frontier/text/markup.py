@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from html.parser import HTMLParser
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from nmt_frontier.sentence import NO_SPACES, one_line
 from nmt_frontier.text.alignment import NOTHING, joined, units
-from nmt_frontier.text.stage import Context, Option, Stage, Translation
+from nmt_frontier.text.stage import Context, Stage, Translation
 from nmt_frontier.text.tags import Element, Text, placed
 
 SEPARATORS = """
@@ -37,8 +37,6 @@ class Marked(NamedTuple):
 
 class Markup(Stage[Marked]):
     """spaced: whether the target language has spaces between words."""
-
-    options: ClassVar = {"html": Option("lines have markup: tags are put around what is aligned with their content")}
 
     def __init__(self, spaced: bool):
         self._spaced = spaced

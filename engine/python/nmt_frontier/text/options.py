@@ -1,23 +1,59 @@
 """The options of text: the command line, the arguments of a Translator, and what a resume checks come from them."""
 
-import argparse
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from nmt_frontier.errors import UserError
 from nmt_frontier.limits import MAXIMUM_INPUT
-from nmt_frontier.text.capitals import Capitals
-from nmt_frontier.text.markup import Markup
-from nmt_frontier.text.protection import Protection
-from nmt_frontier.text.sentences import Sentences
+from nmt_frontier.text.items import KINDS
 from nmt_frontier.text.stage import Context, Option, Stage
 
-# In this order texts pass through them. Markup comes first, as only it knows what is text; sentences before what must
-# not cross their borders; capitals last, as symbols of protected text have none.
-STAGES: tuple[type[Stage[Any]], ...] = (Markup, Sentences, Protection, Capitals)
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+
+def _kinds(chosen: str | Iterable[str]) -> list[str]:
+    """The kinds to protect, which may be given as a text with commas. Raises UserError for an unknown one."""
+    found = [kind.strip(" ") for kind in chosen.split(",")] if isinstance(chosen, str) else [*chosen]
+    if unknown := [kind for kind in found if kind not in KINDS]:
+        raise UserError(f"--protect {unknown[0]}: is none of {', '.join(KINDS)}")
+    return found
+
+
+# The options of stages, by module and class: to import them all takes longer than to translate a sentence. In this
+# order texts pass through the stages. Markup comes first, as only it knows what is text; sentences before what must not
+# cross their borders; capitals last, as symbols of protected text have none.
+STAGES: Mapping[tuple[str, str], Mapping[str, Option]] = {
+    ("markup", "Markup"): {
+        "html": Option("lines have markup: tags are put around what is aligned with their content"),
+    },
+    ("sentences", "Sentences"): {
+        "sentences": Option("lines are paragraphs: each sentence is translated by itself"),
+    },
+    ("protection", "Protection"): {
+        "protect": Option(
+            f"text to keep as it is: {','.join(KINDS)}, or some of them; all without KINDS",
+            default=[],
+            metavar="KINDS",
+            bare=KINDS,
+            read=_kinds,
+        ),
+        "protect_missing": Option(
+            "what the model loses: put it at the end, or translate the line in pieces around it",
+            default=None,
+            choices=("append", "keep"),
+        ),
+    },
+    ("capitals", "Capitals"): {
+        "recase": Option(
+            "translate lines in ALL CAPS or Title Case without their capitals, and give these to the translations"
+        ),
+    },
+}
 
 OPTIONS: Mapping[str, Option] = {
-    **{name: option for stage in STAGES for name, option in stage.options.items()},
+    **{name: option for own in STAGES.values() for name, option in own.items()},
     "replace_unknown": Option("write the aligned source word instead of a piece that the vocabulary lacks"),
     "long_lines": Option(f"of over {MAXIMUM_INPUT} pieces", default="cut", choices=("cut", "split")),
     "copying": Option("translate numbers and other lines without letters", default=True),
@@ -29,7 +65,7 @@ OPTIONS: Mapping[str, Option] = {
 }
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add(parser: "ArgumentParser") -> None:
     """Add the options to a command."""
     group = parser.add_argument_group("text")
     for name, option in OPTIONS.items():
@@ -74,5 +110,12 @@ def stages(options: Mapping[str, Any], context: Context) -> list[Stage[Any]]:
         raise UserError("--long-lines split: its parts cannot be aligned; divide lines with --sentences")
     if aligned(options) and not context.processors:
         raise UserError(f"{context.folder}: only text in pieces of SentencePiece is aligned")
-    chosen = (stage.chosen(options, context) for stage in STAGES)
+    given = changed(options)
+    classes = (_class(*stage) for stage, own in STAGES.items() if given.keys() & own)
+    chosen = (each.chosen(options, context) for each in classes)
     return [stage for stage in chosen if stage]
+
+
+def _class(module: str, name: str) -> type[Stage[Any]]:
+    found: type[Stage[Any]] = getattr(import_module(f"nmt_frontier.text.{module}"), name)
+    return found

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from nmt_frontier.errors import UserError
 from nmt_frontier.sentence import has_letters, one_line
 from nmt_frontier.text.alignment import Alignment, Span, copied, joined, moved
-from nmt_frontier.text.items import DIVIDING, KINDS, LETTER, SPACED, SYMBOL, SYMBOLS, Finder
-from nmt_frontier.text.stage import Again, Context, Option, Stage, Translation
+from nmt_frontier.text.items import DIVIDING, LETTER, SPACED, SYMBOL, SYMBOLS, Finder
+from nmt_frontier.text.stage import Again, Context, Stage, Translation
 from nmt_frontier.text.tokenizers import Processors
 
 Missing = Literal["append", "keep"]
@@ -99,14 +99,6 @@ class InPieces(NamedTuple):
     parts: Sequence[str | Item]
 
 
-def kinds(chosen: str | Iterable[str]) -> list[str]:
-    """The kinds to protect, which may be given as a text with commas. Raises UserError for an unknown one."""
-    found = [kind.strip(" ") for kind in chosen.split(",")] if isinstance(chosen, str) else [*chosen]
-    if unknown := [kind for kind in found if kind not in KINDS]:
-        raise UserError(f"--protect {unknown[0]}: is none of {', '.join(KINDS)}")
-    return found
-
-
 def symbols_of(processors: Processors | None) -> int:
     """How many symbols the vocabulary of both sides has, from the first one on; only SentencePiece can have any."""
     if not processors:
@@ -121,21 +113,6 @@ class Protection(Stage[Hidden | InPieces]):
     It counts ``protected_KIND`` of items in sources, and ``lost_KIND`` and ``repeated_KIND`` of those that the model
     did not translate to exactly one copy, whatever became of them then.
     """
-
-    options: ClassVar = {
-        "protect": Option(
-            f"text to keep as it is: {','.join(KINDS)}, or some of them; all without KINDS",
-            default=[],
-            metavar="KINDS",
-            bare=KINDS,
-            read=kinds,
-        ),
-        "protect_missing": Option(
-            "what the model loses: put it at the end, or translate the line in pieces around it",
-            default=None,
-            choices=("append", "keep"),
-        ),
-    }
 
     def __init__(self, kinds: Sequence[str], missing: Missing | None, symbols: int, counts: Counter[str]):
         self._finder, self._missing, self._counts = Finder(kinds), missing, counts
@@ -395,15 +372,3 @@ def _with_items(alignment: Alignment, hidden: Hidden, kept: Restored) -> Alignme
 def _common(spans: NDArray[np.int64], wanted: Span) -> NDArray[np.int64]:
     """The places of those spans that have characters in common with another one."""
     return np.flatnonzero(np.maximum(spans[:, 0], wanted[0]) < np.minimum(spans[:, 1], wanted[1]))
-
-
-def summary(counts: Counter[str]) -> str:
-    """What was protected, by kind, and what the model lost or repeated; nothing if nothing was."""
-    found = [
-        name.removeprefix("protected_") for name, count in counts.items() if name.startswith("protected_") and count
-    ]
-    parts = []
-    for kind in sorted(found, key=[*KINDS, "symbol"].index):
-        failed = [f"{counts[f'{name}_{kind}']:,} {name}" for name in ("lost", "repeated") if counts[f"{name}_{kind}"]]
-        parts.append(f"{kind} {counts[f'protected_{kind}']:,}" + (f" ({', '.join(failed)})" if failed else ""))
-    return f"protected: {'; '.join(parts)}" if parts else ""

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from nmt_frontier.errors import UserError
 from nmt_frontier.sentence import NO_SPACES, one_line
 from nmt_frontier.text.alignment import joined
 from nmt_frontier.text.items import Finder
-from nmt_frontier.text.stage import Context, Option, Stage, Translation
+from nmt_frontier.text.stage import Context, Stage, Translation
 
 
 class Sentence(NamedTuple):
@@ -20,8 +20,6 @@ class Sentence(NamedTuple):
 
 class Sentences(Stage[Sequence[Sentence]]):
     """split: divides a text. finder: of items in which no sentence ends. spaced: whether translations have spaces."""
-
-    options: ClassVar = {"sentences": Option("lines are paragraphs: each sentence is translated by itself")}
 
     def __init__(self, split: Callable[[str], list[str]], finder: Finder | None, spaced: bool):
         self._split, self._finder, self._spaced = split, finder, spaced

@@ -1,6 +1,6 @@
 """Stages of text around a model: each hides what the model should not see, and restores it in the translation.
 
-A stage is a class in a file of its own, with its options, and an entry in text.options.STAGES.
+A stage is a class in a file of its own, and an entry with its options in text.options.STAGES.
 """
 
 from abc import ABC, abstractmethod
@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from nmt_frontier.text.tokenizers import Processors
 
@@ -72,9 +72,7 @@ class Context(NamedTuple):
 
 
 class Stage(ABC, Generic[State]):
-    """options: those of the stage, by name."""
-
-    options: ClassVar[Mapping[str, Option]]
+    """State: what it knows of a text between ``hide`` and ``restore``."""
 
     @classmethod
     @abstractmethod
