@@ -25,7 +25,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_json
 from nmt_frontier.model.model_folder import Alignment, describe
 from nmt_frontier.text import sentences as stage
-from nmt_frontier.text.alignment import Attended, Attention
+from nmt_frontier.text.attention import Attended, Attention
 from nmt_frontier.text.capitals import Capitals
 from nmt_frontier.text.items import KINDS, SYMBOLS, Finder
 from nmt_frontier.text.markup import Line, Markup

@@ -19,7 +19,7 @@ from nmt_frontier.text.stage import Context, Stages, Translation
 from nmt_frontier.text.tokenizers import of_folder
 
 if TYPE_CHECKING:
-    from nmt_frontier.text.alignment import Attention
+    from nmt_frontier.text.attention import Attention
 
 BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings on which the content of batches depends
 
@@ -123,7 +123,7 @@ class Translator:
         )
 
     def _attention_of(self, tokenizer: Tokenizer) -> "Attention | None":
-        from nmt_frontier.text.alignment import Attention  # inside: translations without it need no NumPy
+        from nmt_frontier.text.attention import Attention  # inside: translations without it need no NumPy
 
         return Attention(tokenizer.processors, self._text["replace_unknown"]) if tokenizer.processors else None
 

@@ -165,7 +165,7 @@ class Native(Engine):
 
     def _attended(self, pieces: list[int], hypothesis: Any, prefix: int) -> list[int]:
         """The pieces of a hypothesis with their attention; prefix: pieces that it had to begin with."""
-        from nmt_frontier.text.alignment import Attended  # inside: without attention nothing needs NumPy
+        from nmt_frontier.text.attention import Attended  # inside: without attention nothing needs NumPy
 
         before, after = len(self._vocabulary.prefix), len(self._vocabulary.suffix)
         columns = slice(before, hypothesis.attention.shape[1] - after)

@@ -9,5 +9,5 @@
 - ``protection``: text that must come through as it is, behind symbols
 - ``capitals``: lines in capitals, translated without them
 - ``surfaces``: what SentencePiece's pieces are in a text
-- ``alignment``: what a translation aligns with its text; words of the source for unknown pieces
+- ``alignment``: what a translation aligns with its text; ``attention``: what the engine's attention says of that
 """
