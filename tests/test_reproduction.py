@@ -10,6 +10,7 @@ from formats import measurement
 from nmt_frontier.errors import UserError
 from report import beside_paper, reproduction, rows
 from report.claims import NEEDS, NOT_RUN, OTHER, VERDICTS, papers
+from report.reproduction import FROM_SHAPES, MEASURED
 from study import config
 
 ROOT = Path(__file__).parents[1]
@@ -68,8 +69,19 @@ def test_the_summary_tells_computed_sizes_from_measurements_and_counts_one_timin
     one, other = verdicts.splitlines()[2:]
     assert one.endswith("measured | 3 | 2 | 1 | 1 | – | – | 1 | – | – |")
     assert other.endswith("computed from shapes | 4 | 3 | 3 | – | 1 | – | – | – | – |")
-    assert "6 can be compared: 4 agree (67 %; 3 of them are computed from shapes), 0 are off" in first
-    assert shares.endswith("| 7 | 7 | 7 | 6 | 4 | 3 | 0 | 100 % | 67 % |")
+    assert first.endswith("Of 2 measured numbers with a verdict 1 agree (50 %); of 4 computed from shapes 3 agree.")
+    assert shares.endswith("| 7 | 7 | 7 | 2 | 1 | 4 | 3 |")
+
+
+def test_both_tables_of_the_summary_count_the_same_verdicts():
+    _, shares, verdicts, _ = reproduction.summary(reproduction.read(ROOT))
+    counted = {MEASURED: [0, 0], FROM_SHAPES: [0, 0]}
+    for line in verdicts.splitlines()[2:]:
+        paper, _, _, agree, *off = (int(cell) if cell.isdigit() else cell for cell in line.strip("| ").split(" | "))
+        for place, numbers in enumerate(((agree, *off[:3]), (agree,))):
+            counted[paper.rpartition(", ")[2]][place] += sum(number for number in numbers if number != "–")
+    lines = [[int(cell) for cell in line.strip("| ").split(" | ")[4:]] for line in shares.splitlines()[2:]]
+    assert counted[MEASURED] + counted[FROM_SHAPES] == [sum(column) for column in zip(*lines, strict=True)]
 
 
 def test_the_first_lines_count_what_a_cpu_can_give():
@@ -78,10 +90,8 @@ def test_the_first_lines_count_what_a_cpu_can_give():
     on_a_gpu, untrained = row(**measured, needs="GPU"), row(needs="training", verdict="not run here")
     made = [row(**measured), explained, other, row(), on_a_gpu, untrained]
     assert reproduction.lead(made) == (
-        "Of 6 numbers a CPU can give 4, and 3 of these (75 %; the aim is 90 %) were measured or computed here. 3 can "
-        "be compared: 1 agree (33 %; 0 of them are computed from shapes), 1 are off for a reason that is given, "
-        "together 67 % (the aim is 75 %). The others need a GPU (1), WMT's training (1); 1 of these were measured all "
-        "the same."
+        "Of 6 numbers a CPU can give 4, and 3 of these were measured or computed here. Of 4 measured numbers with a "
+        "verdict 2 agree (50 %). The others need a GPU (1), WMT's training (1); 1 of these were measured all the same."
     )
     page = reproduction.page("devlin2017", papers()["devlin2017"], made)
     assert page.count("| larger, explained ") == 1 and page.index("Of 6 numbers") < page.index("![") < page.index(

@@ -4,14 +4,14 @@
 
 A paper's ``rows.json`` comes from ``python -m report.rows``; without it no row of that paper has a measurement. The
 page of a paper is the README.md of its folder. It says first how many of the numbers that a CPU can give were measured
-and how many of these agree, and has a picture; then come the five lines of a report on a reproduction: scope, method,
-results, what was easy, what was hard. Numbers that are missing for one reason share a line.
+and how many of the measured ones agree, and has a picture; then come the five lines of a report on a reproduction:
+scope, method, results, what was easy, what was hard. Numbers that are missing for one reason share a line.
 """
 
 import argparse
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +31,6 @@ PARTS = (  # how the paragraphs of SUMMARIES begin that are replaced
     r"^\| not run yet ",
 )
 RATIOS = "ratios.png"  # of a paper's folder, by report.beside_paper
-RUN_AIM, EXPLAINED_AIM = 90, 75  # per cent: of what a CPU can give, and of what can be compared
 MEASURED, FROM_SHAPES = "measured", "computed from shapes"
 NOTE = """
 *Place*: with the page where it is known, else the table or the figure. *Here*: the number of this project. *Ratio*:
@@ -46,34 +45,29 @@ WITHOUT = {OPEN: "## A CPU could give these", NOT_RUN: "## Not run here"}
 
 
 class Share(NamedTuple):
-    """Counts of numbers. possible: by a CPU. computed: agree, from shapes. explained: off, the reason by hand."""
+    """Counts of numbers. possible: by a CPU, run: of these. The others have a verdict: measured, or from shapes."""
 
     possible: int
     run: int
-    compared: int
+    measured: int
     agree: int
     computed: int
-    explained: int
+    computed_agree: int
 
     def sentences(self) -> str:
-        run, agree = percent(self.run, self.possible), percent(self.agree, self.compared)
-        both = percent(self.agree + self.explained, self.compared)
+        shapes = f"; of {self.computed} computed from shapes {self.computed_agree} agree" if self.computed else ""
         return (
-            f"a CPU can give {self.possible}, and {self.run} of these ({run}; the aim is {RUN_AIM} %) were measured or "
-            f"computed here. {self.compared} can be compared: {self.agree} agree ({agree}; {self.computed} of them are "
-            f"computed from shapes), {self.explained} are off for a reason that is given, together {both} (the aim is "
-            f"{EXPLAINED_AIM} %)."
+            f"a CPU can give {self.possible}, and {self.run} of these were measured or computed here. Of "
+            f"{self.measured} measured numbers with a verdict {self.agree} agree "
+            f"({percent(self.agree, self.measured)}){shapes}."
         )
 
 
-def share(made: Iterable[Row]) -> Share:
+def share(made: list[Row]) -> Share:
     possible = [row for row in made if not row["needs"]]
-    run = [row for row in possible if row["ours"] is not None]
-    compared = [row for row in run if row["tolerance"]]
-    agree = [row for row in compared if row["verdict"] == AGREES]
-    computed = sum(row["command"] == COMPUTED for row in agree)
-    explained = sum(row["explained"] for row in compared if off(row))
-    return Share(len(possible), len(run), len(compared), len(agree), computed, explained)
+    judged = by_origin([row for row in made if row["ours"] is not None and row["tolerance"]])
+    counts = [n for rows in judged.values() for n in (len(rows), counted(rows)[AGREES])]
+    return Share(len(possible), sum(row["ours"] is not None for row in possible), *counts)
 
 
 def percent(part: int, whole: int) -> str:
@@ -239,13 +233,9 @@ def summary(made: dict[str, list[Row]]) -> list[str]:
 
 
 def shares(made: dict[str, list[Row]]) -> str:
-    head = ["paper", "numbers", "a CPU can give", "run", "can be compared", "agree", "from shapes", "off, explained"]
-    head += ["run, of what a CPU can give", "agree or explained, of what can be compared"]
-    lines = []
-    for name, of_paper in made.items():
-        of = share(of_paper)
-        both = percent(of.agree + of.explained, of.compared)
-        lines.append([link(name), f"{len(of_paper)}", *map(str, of), percent(of.run, of.possible), both])
+    head = ["paper", "numbers", "a CPU can give", "of these run", "measured, with a verdict", "of these agree"]
+    head += ["computed, with a verdict", "of these agree"]
+    lines = [[link(name), f"{len(of_paper)}", *map(str, share(of_paper))] for name, of_paper in made.items()]
     return pipes(head, lines)
 
 
