@@ -41,11 +41,9 @@ from nmt_frontier.search.engine import Batch, Search
 from nmt_frontier.search.native import Native
 from train.marian import structure
 
-# The goals of the native engine without AMX: times faster than each peer, by sentences in a batch.
-MARIANS = {"marian": {1: 5, 8: 3, 32: 2.8}}
-GOALS: dict[str, dict[str, dict[int, float]]] = {
-    "wnmt2018-rnn-small": {"onnxruntime": {32: 1.5}, "marian": {32: 10}}, "marian-base-aan": MARIANS,
-    "bergamot-ssru-tiny": MARIANS, "bergamot-ssru-base-memory": MARIANS,
+SHAPES = {  # each with the engines that decode it, too
+    "wnmt2018-rnn-small": ("onnxruntime", "marian"), "marian-base-aan": ("marian",),
+    "bergamot-ssru-tiny": ("marian",), "bergamot-ssru-base-memory": ("marian",),
 }  # fmt: skip
 PEERS = ("marian", "onnxruntime")
 KIND = "int8"
@@ -141,7 +139,7 @@ def marian_way(model: Path, pieces: int, folder: Path) -> Way:
 def ways(name: str, peers: Iterable[str], pieces: int, folder: Path) -> tuple[dict[str, Way], str]:
     """Every way to decode a shape, and which engine's weights the native engine decodes."""
     asked, found = shape(registry()[name]), {}
-    wanted = [peer for peer in GOALS[name] if peer in peers]
+    wanted = [peer for peer in SHAPES[name] if peer in peers]
     if "marian" in wanted:
         model = marian_model(asked, folder / "marian")
         found["marian"] = marian_way(model, pieces, folder / "marian-int8")
@@ -158,7 +156,7 @@ def ways(name: str, peers: Iterable[str], pieces: int, folder: Path) -> tuple[di
 
 
 def records(name: str, size: int, tokens: int, usages: dict[str, list[Usage]]) -> list[dict[str, Any]]:
-    """A record for each engine; those of peers have the ratio to the native engine, and the goal."""
+    """A record for each engine; those of peers have the ratio to the native engine."""
     rates = {way: [tokens / usage.cpu_seconds for usage in used] for way, used in usages.items()}
     rows = []
     for way, found in rates.items():
@@ -166,7 +164,7 @@ def records(name: str, size: int, tokens: int, usages: dict[str, list[Usage]]) -
         row |= Spread.of(found).fields("tokens_per_cpu_second") | {"others": in_process.others(usages[way])}
         if way != "native":
             faster = Spread.of(one / other for one, other in zip(rates["native"], found, strict=True))
-            row |= faster.fields("native_times_faster") | {"goal": GOALS[name][way].get(size)}
+            row |= faster.fields("native_times_faster")
         rows.append(row)
     return rows
 
@@ -189,7 +187,7 @@ def measured(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shapes", nargs="+", default=[*GOALS], choices=GOALS)
+    parser.add_argument("--shapes", nargs="+", default=[*SHAPES], choices=SHAPES)
     parser.add_argument("--peers", nargs="*", default=[*PEERS], choices=PEERS, help="without any: the engine alone")
     parser.add_argument("--pieces", type=positive, default=24, help="of every sentence and translation")
     parser.add_argument("--sentences", type=positive, help="of a run, instead of the usual ones")

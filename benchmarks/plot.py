@@ -107,16 +107,15 @@ lowest and the highest."""
 
 
 def recurrent_table(rows: list[Row]) -> str:
-    """Speeds, ratios with their spreads, and whether the median reaches the goal."""
+    """Speeds, and ratios with their spreads."""
     lines = []
     for row in rows:
         line = {"shape": row["shape"], "sentences": f"{row['batch']}", "engine": LABELS[row["engine"]]}
         line["tokens/s"] = f"{Spread.read(row, 'tokens_per_cpu_second'):,.0f}"
-        times, goal = row.get("native_times_faster"), row.get("goal")
-        line["native × faster"] = f"{Spread.read(row, 'native_times_faster'):.2f}" if times else ""
-        line |= {"goal": f"{goal or ''}", "verdict": ("reached" if times >= goal else "missed") if goal else ""}
+        compared = "native_times_faster" in row
+        line["native × faster"] = f"{Spread.read(row, 'native_times_faster'):.2f}" if compared else ""
         lines.append(line)
-    shown = markup.table(lines, left=("shape", "engine", "verdict"))
+    shown = markup.table(lines, left=("shape", "engine"))
     title = "Recurrent, averaging and simple recurrent decoders on one core"
     return markup.document(title, shown, " ".join(RECURRENT_NOTE.format(**rows[0]).split()))
 
