@@ -17,9 +17,9 @@ from report.keep import compact
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "results/reference"
 SUMS = KEPT / "pages.sha256"
-SHOWN = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *KEPT.rglob("README.md")]
+SHOWN = [ROOT / "README.md", ROOT / "benchmarks/README.md", *(ROOT / "docs").rglob("*.md"), *KEPT.rglob("*.md")]
 UNMADE = re.compile(
-    r"(demo|recurrent)/search-[\w-]+\.(md|png)$|multi30k-captions/maps\.(md|png)$|images/.*\.SIZES\.md$"
+    r"(demo|recurrent)/search-[\w-]+\.png$|multi30k-captions/maps\.png$|images/.*\.SIZES\.md$"
     r"|robustness/html\.\w+\.tsv$"  # judged by hand
 )
 
@@ -68,8 +68,9 @@ def test_every_kept_study_has_its_pages(made):
 def test_git_keeps_json_and_what_pages_show():
     names = subprocess.run(["git", "ls-files", KEPT], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     paths = [ROOT / name for name in names.splitlines()]
-    picture = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
-    shown = {(page.parent / target).resolve() for page in SHOWN for target in picture.findall(page.read_text())}
+    used = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)|\]\(([^)#]+\.md)\b")  # a picture, or a further page
+    found = ((page, *names) for page in SHOWN for names in used.findall(page.read_text()))
+    shown = {(page.parent / (picture or other)).resolve() for page, picture, other in found}
     others = [path for path in paths if path.suffix not in (".json", ".log", ".sha256") and path.name != "README.md"]
     unshown = [str(path.relative_to(KEPT)) for path in others if path.resolve() not in shown]
     assert [name for name in unshown if not UNMADE.match(name)] == []
