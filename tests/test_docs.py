@@ -240,6 +240,15 @@ def test_there_is_one_version():
     assert {name: matches(name, form) for name, form in places.items()} == {name: [newest] for name in places}
 
 
+def test_the_pages_name_the_instruction_sets_of_the_engine():
+    sets = {*matches("engine/runtime/dispatch.cpp", r"NMT_KERNELS\((\w+),")} - {"set"}
+    table = (ROOT / "docs/engine.md").read_text().partition("\n## Instruction sets\n")[2].partition("\n\nLinux")[0]
+    named = [
+        name for cells in re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", cells)
+    ]
+    assert sorted(named) == sorted(sets) and len(sets) == 6
+
+
 def test_the_changelog_names_the_locked_packages():
     note = (ROOT / "CHANGELOG.md").read_text().partition("The lock has ")[2].partition("\n\n")[0]
     locked = dict(matches("requirements.lock", r"^([\w.-]+)==(\S+)"))
