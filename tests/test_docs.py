@@ -164,6 +164,13 @@ def test_the_examples_in_python_run(page, tmp_path):
     assert "Translator(" in blocks and native.run(f"import os; os.chdir({str(tmp_path)!r})\n{blocks}")
 
 
+def test_pages_say_what_was_measured_not_what_was_wanted():
+    wanted = re.compile(r"\b(?:goals?|aim(?:s|ed)?|reach(?:es|ed)|missed)\b|\btogether \d+ %", re.IGNORECASE)
+    pages = [*PAGES, ROOT / "CHANGELOG.md", *(ROOT / "results/reference").rglob("*.md")]
+    found = {str(page.relative_to(ROOT)): wanted.findall(page.read_text()) for page in pages}
+    assert {page: words for page, words in found.items() if words} == {}
+
+
 # The README
 
 
