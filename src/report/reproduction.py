@@ -33,13 +33,14 @@ PARTS = (  # how the paragraphs of SUMMARIES begin that are replaced
 RATIOS = "ratios.png"  # of a paper's folder, by report.beside_paper
 MEASURED, FROM_SHAPES = "measured", "computed from shapes"
 NOTE = """
-*Place*: with the page where it is known, else the table or the figure. *Here*: the number of this project. *Ratio*:
-here over printed. *Times faster or smaller than (n)*: computed from two numbers of the paper; here from two
-measurements in turn, run by run, the median with the lowest and the highest. *Agrees*: within the tolerance, to both
-sides. *Larger*, *smaller*: outside it, in the same direction; *explained*: the reason says why, by hand. *Opposite*:
-one is a gain and the other a loss, each larger than the tolerance. *Not comparable*: times of another machine, what was
-counted on another text, such as BLEU, or ratios of two toolkits where the paper has one. What was computed from a shape
-has no CPU and no date.
+* *Place*: with the page where it is known, else the table or the figure.
+* *Here*: the number of this project. *Ratio*: here over printed. What was computed from a shape has no CPU and no date.
+* *Times faster or smaller than (n)*: computed from two numbers of the paper; here from two measurements in turn, run by
+  run, the median with the lowest and the highest.
+* *Agrees*: within the tolerance, to both sides. *Larger*, *smaller*: outside it, in the same direction. *Explained*:
+  the reason, by hand, accounts for it. *Opposite*: one is a gain and the other a loss, each larger than the tolerance.
+* *Not comparable*: times of another machine, what was counted on another text, such as BLEU, or ratios of two toolkits
+  where the paper has one.
 """
 WITHOUT = {OPEN: "## A CPU could give these", NOT_RUN: "## Not run here"}
 
