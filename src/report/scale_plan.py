@@ -1,29 +1,24 @@
-"""The plan of study.scale_plan for clusters of several sizes, as a table and a picture."""
+"""The plan of study.scale_plan for clusters of several sizes, as a table."""
 
-import itertools
+import math
 from pathlib import Path
 from typing import TypedDict
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
 from findings.cost import Price
 from nmt_frontier.files import read_json, typed
-from report import figure, markup
+from report import markup
 
 NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs for {usd_per_hour:g} USD an hour ({provider}, \
-{region}, {date}). The hours of a stage are those of its own jobs on all nodes. In "all", jobs run side by side where \
-they wait for nothing. "USD" pays for the parts of nodes that jobs reserve, "all nodes kept" for every node until the \
-end. GB: what a stage leaves on disk. ~: follows from the speed of GPUs, which is assumed: {training:g} TFLOP/s in \
-training and rescoring, {decoding:g} in beam search. Fetching is bound by the network. The shared file system has to \
-take {writes} as they are written, and counts as no limit."""
-SHOWN = 0.01  # of the hours of all: stages that take less have no line
-PICTURE_NOTE = """A node is {instance}: {cores} virtual cores and {gpus} GPUs. Each stage has all nodes for itself; in \
-"all", jobs run side by side where they wait for nothing. Dashed: follows from the speed of GPUs, which is assumed."""
+{region}, {date}). Hours are lower bounds, the larger of two: "work" keeps all cores or all GPUs of the nodes busy; in \
+the "critical path" each job waits for the one before it. From {enough} on, more nodes do not lower the bound. The \
+hours of a stage are those of its own jobs on all nodes. "USD" pays for the parts of nodes that jobs reserve, "all \
+nodes kept" for every node until the end. GB: what a stage leaves on disk. ~: follows from the speed of GPUs, which is \
+assumed: {training:g} TFLOP/s in training and rescoring, {decoding:g} in beam search. Fetching is bound by the \
+network. The shared file system has to take at most {writes} as they are written, and counts as no limit."""
 
 
 class PlannedStage(TypedDict):
-    """A stage that has all nodes for itself. hours: by the number of nodes. assumed: follows from assumed speeds."""
+    """A stage that has all nodes for itself. hours: at least, by the number of nodes. assumed: as speeds are."""
 
     stage: str
     jobs: int
@@ -56,13 +51,22 @@ class Assumed(TypedDict):
     sentences_per_second: dict[str, float]
 
 
+class PlannedJob(TypedDict):
+    """A job of the critical path, the chain of jobs that takes longest as each waits for the one before."""
+
+    job: str
+    hours: float
+
+
 class NodePlan(TypedDict):
-    """node: its price. hours, usd_held: of all stages, by the number of nodes."""
+    """node: its price. work_hours, hours, usd_held: of all stages, at least, by the number of nodes."""
 
     study: str
     node: Price
     nodes: list[int]
     stages: list[PlannedStage]
+    work_hours: dict[str, float]
+    critical_path: list[PlannedJob]
     hours: dict[str, float]
     usd_held: dict[str, int]
     rates: list[PlannedRate]
@@ -75,19 +79,39 @@ def read(path: Path) -> NodePlan:
 
 def table(plan: NodePlan) -> str:
     """The stages, and the rates that they follow from."""
-    parts = stages(plan), note(plan), "## Rates", rates(plan), assumptions(plan)
+    parts = stages(plan), note(plan), critical_path(plan), "## Rates", rates(plan), assumptions(plan)
     return markup.document(f"Plan of {plan['study']}", *parts)
 
 
 def stages(plan: NodePlan) -> str:
-    """A row for each stage, and three for all of them."""
+    """A row for each stage, and four for all of them."""
     rows = [row(stage, plan["nodes"]) for stage in plan["stages"]]
     every = any(stage["assumed"] for stage in plan["stages"])
     summed = ("jobs", "core_hours", "gpu_hours", "bytes", "usd")
     total = {name: sum(stage[name] for stage in plan["stages"]) for name in summed}
-    whole = {"stage": "all", "longest_job": None, "assumed": every, "hours": plan["hours"]} | total
-    held = {column(nodes): about(every, f"{plan['usd_held'][str(nodes)]:,} USD") for nodes in plan["nodes"]}
-    return markup.table([*rows, row(whole, plan["nodes"]), {"stage": "all nodes kept"} | held])
+    whole = {"stage": "all, at least", "longest_job": None, "assumed": every, "hours": plan["hours"]} | total
+    path = time(path_hours(plan))
+    rows += [
+        of_all("all: work", every, {nodes: time(hours) for nodes, hours in plan["work_hours"].items()}),
+        of_all("all: critical path", every, {nodes: path for nodes in plan["hours"]}),
+        row(whole, plan["nodes"]),
+        of_all("all nodes kept, at least", every, {nodes: f"{usd:,} USD" for nodes, usd in plan["usd_held"].items()}),
+    ]
+    return markup.table(rows)
+
+
+def of_all(name: str, guessed: bool, cells: dict[str, str]) -> dict[str, str]:
+    """A row that only has cells for numbers of nodes."""
+    return {"stage": name} | {column(int(nodes)): about(guessed, cell) for nodes, cell in cells.items()}
+
+
+def path_hours(plan: NodePlan) -> float:
+    return sum(job["hours"] for job in plan["critical_path"])
+
+
+def critical_path(plan: NodePlan) -> str:
+    jobs = ", ".join(f"`{job['job']}` {time(job['hours'])}" for job in plan["critical_path"])
+    return f"The critical path: {jobs}."
 
 
 def row(stage: PlannedStage, nodes: list[int]) -> dict[str, str]:
@@ -129,7 +153,9 @@ def note(plan: NodePlan) -> str:
     )
     speeds = {"training": guess["gpu_training_operations_per_second"] / 1e12}
     speeds |= {"decoding": guess["gpu_decoding_operations_per_second"] / 1e12}
-    return NOTE.format(writes=writes, **speeds, **plan["node"])
+    nodes = plan["nodes"][0]
+    enough = math.ceil(plan["work_hours"][str(nodes)] * nodes / path_hours(plan))
+    return NOTE.format(writes=writes, enough=column(enough), **speeds, **plan["node"])
 
 
 def fastest_writes(plan: NodePlan, nodes: str) -> tuple[float, str]:
@@ -157,27 +183,3 @@ def assumptions(plan: NodePlan) -> str:
     speeds = ", ".join(f"{name} {speed:,.0f}" for name, speed in guess["sentences_per_second"].items())
     text = f"Assumed: {guess['pieces_per_sentence']} pieces in a sentence of either side"
     return f"{text}; sentences that a GPU translates in a second: {speeds}." if speeds else f"{text}."
-
-
-@figure.styled
-def draw(plan: NodePlan) -> Figure:
-    """Hours of each stage by the number of nodes, and of all."""
-    picture = Figure(figsize=(7.2, 4.2), layout="constrained")
-    axes = picture.add_subplot()
-    least = SHOWN * min(plan["hours"].values())
-    shown = [stage for stage in plan["stages"] if max(stage["hours"].values()) > least]
-    whole = {"stage": "all", "hours": plan["hours"], "assumed": any(stage["assumed"] for stage in shown)}
-    for stage, style in zip([whole, *shown], itertools.cycle(figure.PALETTE), strict=False):
-        line(axes, stage, plan["nodes"], style)
-    axes.set(xscale="log", yscale="log", xlabel="nodes", ylabel="hours", title=f"{plan['study']}: hours by stage")
-    axes.set_xticks(plan["nodes"], [str(nodes) for nodes in plan["nodes"]])
-    axes.minorticks_off()
-    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.footnote(picture, PICTURE_NOTE.format(**plan["node"]))
-    return picture
-
-
-def line(axes: Axes, stage: PlannedStage, nodes: list[int], style: figure.Style) -> None:
-    hours = [stage["hours"][str(number)] for number in nodes]
-    look = {"color": style.color, "marker": style.marker, "linestyle": "--" if stage["assumed"] else "-"}
-    axes.plot(nodes, hours, label=stage["stage"], linewidth=2.5 if stage["stage"] == "all" else 1.2, **look)

@@ -27,6 +27,6 @@ What a study will take:
 - ``rates``: how fast a machine does what a study spends its time on: shipped rates, and those of this machine (command)
 - ``resources``: the work of a training, and what it requests from Snakemake
 - ``job_limits``: what other jobs request, by the size of the study
-- ``scale_plan``: hours, disk and USD on clusters of several sizes (command)
-- ``jobs``: the jobs and the nodes of that plan
+- ``scale_plan``: the least hours, disk and USD on clusters of several sizes (command)
+- ``jobs``: the jobs and the nodes of that plan, their work and their critical path
 """

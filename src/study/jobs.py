@@ -1,11 +1,12 @@
-"""The jobs of a study on a cluster: what each takes, reserves and waits for, and how long all take on its nodes.
+"""The jobs of a study on a cluster: what each takes, reserves and waits for, and the least that all take on its nodes.
 
 Fetching, converting teachers from elsewhere, dropping the worst pairs and making the map are left out: the network
 bounds the first, and no benchmark has the rates of the others.
 """
 
-import heapq
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from findings.cost import Price
@@ -47,50 +48,53 @@ class Jobs(NamedTuple):
     gpus: int = 0
     after: Sequence[str] = ()
 
-    def share(self, node: Node) -> float:
-        """The part of a node that each job takes from the others. Raises UserError if a node has too little."""
-        if self.gpus > node.gpus or (self.cores or 0) > node.cores:
+    def reserved(self, node: Node) -> tuple[int, int]:
+        """The cores and the GPUs that each job takes from the others. Raises UserError if a node has too few."""
+        if self.cores is None:
+            return node.cores, node.gpus
+        if self.gpus > node.gpus or self.cores > node.cores:
             has = f"the node has {node.cores} and {node.gpus}; give another --node"
             raise UserError(f"{self.name} needs {self.cores} cores and {self.gpus} GPUs, {has}")
-        return max((self.cores or node.cores) / node.cores, self.gpus / node.gpus if self.gpus else 0.0)
+        return self.cores, self.gpus
+
+    def share(self, node: Node) -> float:
+        """The part of a node that each job reserves."""
+        cores, gpus = self.reserved(node)
+        return max(cores / node.cores, gpus / max(node.gpus, 1))
 
 
-def wall(groups: Sequence[Jobs], node: Node, nodes: int) -> float:
-    """Seconds from the first start to the last end; a group that waits for none of these starts at once.
-
-    Raises UserError for a job that fits no node.
-    """
+def work_seconds(groups: Iterable[Jobs], node: Node, nodes: int) -> float:
+    """Seconds in which the nodes do all jobs if none of their cores, or none of their GPUs, is ever idle."""
+    core_seconds = gpu_seconds = 0.0
     for group in groups:
-        group.share(node)
-    groups = sorted((group for group in groups if group.number), key=lambda group: -group.seconds)  # the longest first
-    needs = {group.name: (group.cores or node.cores, group.gpus) for group in groups}
-    unstarted = {group.name: group.number for group in groups}
-    unended, waits = dict(unstarted), {group.name: unstarted.keys() & group.after for group in groups}
-    free = [[node.cores, node.gpus] for _ in range(nodes)]
-    running: list[tuple[float, int, str, int]] = []  # end, node, group, jobs
-    now, places = 0.0, list(range(nodes))  # places: nodes on which something may start
-    while True:
-        for name, seconds in ((group.name, group.seconds) for group in groups if not waits[group.name]):
-            cores, gpus = needs[name]
-            for place in places:
-                fitting = min(unstarted[name], free[place][0] // cores)
-                fitting = min(fitting, free[place][1] // gpus) if gpus else fitting
-                if fitting:
-                    free[place] = [free[place][0] - fitting * cores, free[place][1] - fitting * gpus]
-                    unstarted[name] -= fitting
-                    heapq.heappush(running, (now + seconds, place, name, fitting))
-        if not running:
-            return now
-        now, places = running[0][0], []
-        while running and running[0][0] == now:
-            _, place, name, number = heapq.heappop(running)
-            free[place] = [has + number * needed for has, needed in zip(free[place], needs[name], strict=True)]
-            unended[name] -= number
-            places.append(place)
-        ended = {name for name, number in unended.items() if not number}
-        places = list(range(nodes)) if any(map(ended.intersection, waits.values())) else sorted({*places})
-        waits = {name: names - ended for name, names in waits.items()}
-        groups = [group for group in groups if unstarted[group.name]]
+        cores, gpus = group.reserved(node)
+        core_seconds += group.number * group.seconds * cores
+        gpu_seconds += group.number * group.seconds * gpus
+    return max(core_seconds / node.cores, gpu_seconds / max(node.gpus, 1)) / nodes
+
+
+def critical_path(groups: Iterable[Jobs]) -> list[Jobs]:
+    """Of the chains in which each job waits for the one before, the one that takes longest.
+
+    A group that waits for none of these groups starts at once.
+    """
+    named = {group.name: group for group in groups if group.number}
+
+    @cache
+    def path(name: str) -> tuple[float, list[Jobs]]:
+        """Seconds until a group ends that starts as early as it may, and the groups that it waits for, with itself."""
+        seconds, before = longest(other for other in named[name].after if other in named)
+        return seconds + named[name].seconds, [*before, named[name]]
+
+    def longest(names: Iterable[str]) -> tuple[float, list[Jobs]]:
+        return max(map(path, names), key=itemgetter(0), default=(0.0, []))
+
+    return longest(named)[1]
+
+
+def least_seconds(groups: Sequence[Jobs], node: Node, nodes: int) -> float:
+    """A lower bound of the time that the nodes take: no schedule beats the work or the critical path."""
+    return max(work_seconds(groups, node, nodes), sum(group.seconds for group in critical_path(groups)))
 
 
 def jobs(work: Work, text: dict[str, Rate]) -> list[Jobs]:

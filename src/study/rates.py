@@ -70,9 +70,9 @@ class Shipped(NamedTuple):
 
 
 @cache
-def shipped(path: Path = SHIPPED) -> Shipped:
-    """The rates that ship with the package, or those of another file of benchmarks/shipped_rates.py."""
-    kept = read_json(path)
+def shipped() -> Shipped:
+    """The rates that ship with the package."""
+    kept = read_json(SHIPPED)
     rates = Rates(**kept["rates"])
     origin = f"rates that ship with the package ({rates.cpu}); to measure this machine: python -m study.rates"
     return Shipped(replace(rates, origin=origin), {work: Rate(**rate) for work, rate in kept["text"].items()})

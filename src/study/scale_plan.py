@@ -1,9 +1,11 @@
 """Plan a study for clusters of several sizes: hours, core-hours, GPU-hours, disk and USD by stage, as JSON.
 
+Hours are lower bounds: the larger of the work over all cores or GPUs of the nodes, and of the critical path, the chain
+of jobs that takes longest as each waits for the one before. Those of a stage are for its jobs alone on all nodes.
+
 Rates, and the types that a CPU is fast in, are those that ship with the package; nothing depends on the machine that
-plans. The speed of GPUs is assumed, and what follows from it is marked. The hours of a stage are those of its jobs
-alone on all nodes; in the hours of the study, jobs of several stages run side by side.
-``python -m report scale_plan`` makes the table and the picture.
+plans. The speed of GPUs is assumed, and what follows from it is marked.
+``python -m report scale_plan`` makes the table.
 """
 
 import argparse
@@ -16,8 +18,8 @@ from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
 from study import config
 from study.configuration import Configuration
-from study.jobs import Jobs, Node, jobs, wall
-from study.rates import SHIPPED, Shipped, shipped
+from study.jobs import Jobs, Node, critical_path, jobs, least_seconds, work_seconds
+from study.rates import Shipped, shipped
 from study.resources import TOKENS
 from study.workload import GPU_DECODING, GPU_TRAINING, Stage, Work
 
@@ -40,12 +42,14 @@ def plan(study: Configuration, machine: cost.Price, sizes: list[int], kept: Ship
         raise UserError(f"{study.study}: {trained}; plans are for trainings on device: cuda")
     node, groups, disk = Node.of(machine), jobs(work, kept.text), work.disk()
     stages = [stage_of(stage, groups, disk.get(stage, 0), node, sizes) for stage in Stage]
-    total = {str(nodes): round(wall(groups, node, nodes) / HOUR, 3) for nodes in sizes}
+    total = {str(nodes): round(least_seconds(groups, node, nodes) / HOUR, 3) for nodes in sizes}
     return {
         "study": study.study,
         "node": machine,
         "nodes": sizes,
         "stages": [stage for stage in stages if stage["jobs"] or stage["bytes"]],
+        "work_hours": {str(nodes): round(work_seconds(groups, node, nodes) / HOUR, 3) for nodes in sizes},
+        "critical_path": [{"job": each.name, "hours": round(each.seconds / HOUR, 4)} for each in critical_path(groups)],
         "hours": total,
         "usd_held": {nodes: round(hours * int(nodes) * node.usd_per_hour) for nodes, hours in total.items()},
         "rates": rates(kept),
@@ -71,7 +75,7 @@ def stage_of(stage: Stage, groups: list[Jobs], size: float, node: Node, sizes: l
         "usd": round(usd, 2),
         "bytes": round(size),
         "assumed": any(group.gpus for group in own),
-        "hours": {str(nodes): round(wall(own, node, nodes) / HOUR, 4) for nodes in sizes},
+        "hours": {str(nodes): round(least_seconds(own, node, nodes) / HOUR, 4) for nodes in sizes},
     }
 
 
@@ -107,11 +111,9 @@ def main() -> None:
     parser.add_argument("--nodes", type=positive, nargs="+", default=[1, 8, 64], help="(default: 1 8 64)")
     node = "a machine of src/findings/prices.yaml, or such an entry as JSON (default: %(default)s)"
     parser.add_argument("--node", type=cost.price_argument, default=NODE, help=node)
-    made = "of benchmarks/shipped_rates.py (default: %(default)s)"
-    parser.add_argument("--rates", type=there, default=SHIPPED, help=made)
     parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
-    write_json(args.output, plan(config.read(args.config), args.node, args.nodes, shipped(args.rates)))
+    write_json(args.output, plan(config.read(args.config), args.node, args.nodes, shipped()))
 
 
 if __name__ == "__main__":
