@@ -25,7 +25,7 @@ $(INSTALLED): requirements.lock pyproject.toml $(wildcard engine/*.* engine/*/*.
 	@$(PIP) --no-build-isolation --editable .
 	@$(BIN)/python engine/build.py & engine=$$!; trap 'kill $$engine' TERM; \
 	$(PIP) --no-compile --require-hashes -r requirements.lock; status=$$?; \
-	if test $$status = 0; then $(BIN)/python -W ignore -m compileall -qq -j 0 -x 'site-packages/.*/tests?/' src $(PACKAGES); \
+	if test $$status = 0; then $(BIN)/python -W ignore -m compileall -qq -j 0 -x 'site-packages/.*/tests?/' src papers $(PACKAGES); \
 	else kill $$engine; fi; \
 	wait $$engine && exit $$status
 	touch $@

@@ -9,6 +9,6 @@ In a folder:
 - ``values.json``: numbers of this project that are in no record; ``rows.json``: all numbers beside this project's
   (``python -m report.rows``); ``README.md``: the page of both (``python -m report.reproduction``)
 
-What several papers share is in ``experiments`` and ``report``. ``src/papers`` is a link to this folder, so that it is a
-package like the others.
+What several papers share is in ``experiments`` and ``report``. The folder is a package like those of ``src``; it stands
+beside them, as people read its pages.
 """

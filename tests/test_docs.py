@@ -90,7 +90,7 @@ def test_names_of_generated_files_are_links_on_the_site(tmp_path, monkeypatch):
 
 @pytest.mark.long
 def test_the_api_is_made_of_docstrings(site):
-    folders = (ROOT / "src", ROOT / "engine" / "python")
+    folders = (ROOT / "src", ROOT / "engine" / "python", ROOT)
     for package in (path.parent.name for folder in folders for path in folder.glob("*/__init__.py")):
         assert (site / f"docs/api/{package}.html").read_text().count("doc-contents") >= 3, package
     assert 'id="nmt_frontier.translator.Translator"' in (site / "docs/api/nmt_frontier.html").read_text()
@@ -115,8 +115,8 @@ def test_every_path_exists(page):
 @pytest.mark.long
 def test_every_command_and_its_options_exist(page):
     for module, rest in matches(page, r"python -m ([\w.]+)((?:\\\n|[^\n`|])*)"):
-        path = ROOT / "src" / module.replace(".", "/")
-        files = [file for file in (path.with_suffix(".py"), path / "__main__.py") if file.exists()]
+        paths = [folder / module.replace(".", "/") for folder in (ROOT / "src", ROOT)]
+        files = [file for path in paths for file in (path.with_suffix(".py"), path / "__main__.py") if file.exists()]
         assert files and '__name__ == "__main__"' in files[0].read_text(), module
         assert [option for option in re.findall(r" (--[a-z-]+)", rest) if option not in options()] == [], module
 

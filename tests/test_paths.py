@@ -39,7 +39,9 @@ def options():
 
 OPTIONS = list(options())
 READ = {file: (name, kind) for file, name, kind in OPTIONS if kind in ("there", "named_path") and name[0] == "-"}
-COMMANDS = sorted(file for file in READ if "def main()" in (ROOT / "src" / file).read_text())
+COMMANDS = sorted(
+    file for file in READ if "def main()" in (ROOT / ("" if "papers" in file else "src") / file).read_text()
+)
 SUBCOMMANDS = {"corpora/alignment.py": ["apply"], "export/vocabulary_map.py": ["grid"]}
 
 

@@ -21,12 +21,12 @@ from pathlib import Path
 import forked
 
 ONE_AT_A_TIME = threading.Lock()  # whoever starts a process looks for those that have ended, and may take their status
-SOURCES = Path(__file__).parents[1] / "src"
+PACKAGES = {path.parent.name for path in Path(__file__).parents[1].glob("src/*/__init__.py")} | {"papers"}
 START = "import sys; sys.executable = {!r}; sys.argv[0] = 'snakemake'; from snakemake.cli import main; main()"
 PYTHON = """\
 #!{real} -IS
 import json, os, signal, socket, sys
-if sys.argv[1:2] != ["-m"] or not os.path.isdir(os.path.join({sources!r}, sys.argv[2].split(".")[0])):
+if sys.argv[1:2] != ["-m"] or sys.argv[2].split(".")[0] not in {packages!r}:
     os.execv({real!r}, [{real!r}, *sys.argv[1:]])
 asked = socket.socket(socket.AF_UNIX)
 asked.connect({address!r})
@@ -58,7 +58,7 @@ def python() -> Path:
     listening.bind(address)
     listening.listen(64)
     program = Path(folder.name, "python")
-    program.write_text(PYTHON.format(real=sys.executable, sources=str(SOURCES), address=address))
+    program.write_text(PYTHON.format(real=sys.executable, packages=PACKAGES, address=address))
     program.chmod(0o755)
     threading.Thread(target=_listen, args=(listening,), daemon=True).start()
     return program
