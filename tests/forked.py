@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 SERVER = multiprocessing.get_context("forkserver")
-# train.training sets a variable that TensorFlow reads at import; TensorFlow's runtime starts in the children.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")  # as in train.train; the server's TensorFlow reads it at import
 SERVER.set_forkserver_preload(
     [
         *("train.training", "opennmt", "snakemake.cli", "study.plan", "study.estimate"),

@@ -20,12 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
-# fast_align's threads sum counts in any order, so that two trainings with several threads differ.
-# OpenMP reads this when the library is loaded.
-os.environ["OMP_NUM_THREADS"] = "1"
-
 import sentencepiece
-import systran_align
 
 from formats import records
 from nmt_frontier.command_line import there
@@ -59,7 +54,7 @@ class FastAlign:
         for file in files:
             if not file.is_file():
                 raise UserError(f"{folder}: has no file {file.name}; give the folder of corpora.alignment train")
-        self._aligner = systran_align.Aligner(*map(str, files))
+        self._aligner = _fast_align().Aligner(*map(str, files))
 
     def align(self, pairs: Sequence[Pair]) -> Iterator[Links]:
         """pairs: as many as fit in memory."""
@@ -76,7 +71,7 @@ class FastAlign:
                 links += len(source) * len(target)
         minutes = math.ceil(links / LINKS_A_MINUTE)
         print(f"fast_align: learning, silently, some {minutes} minutes", file=sys.stderr, flush=True)
-        systran_align.generate_alignment_probabilities(
+        _fast_align().generate_alignment_probabilities(
             text, forward, backward, favor_diagonal=True, optimize_tension=True, variational_bayes=True
         )
         Path(text).unlink()
@@ -108,6 +103,12 @@ class Eflomal:
 
 Aligner = FastAlign | Eflomal
 ALIGNERS: dict[str, type[Aligner]] = {"fast_align": FastAlign, "eflomal": Eflomal}
+
+
+def _fast_align() -> ModuleType:
+    """SYSTRAN's library with one thread: several sum counts in any order, so that two trainings would differ."""
+    os.environ["OMP_NUM_THREADS"] = "1"  # which OpenMP reads when the library is loaded
+    return importlib.import_module("systran_align")
 
 
 def _eflomal() -> ModuleType:

@@ -210,6 +210,9 @@ def main() -> None:
     logging.basicConfig(format=f"%(asctime)s {asked.system}: %(message)s", datefmt="%H:%M:%S", force=True)
     if bool(asked.training.alignment) != bool(args.links):
         raise UserError("--links are for training.alignment: guided, which needs them")
+    # TensorFlow, imported below, leaves oneDNN off on CPUs without AVX512-VNNI. With it all CPUs train alike, and no
+    # slower as far as benchmarks/training.py shows.
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     job = BatchJob(f"training of {asked.system}")
     ended_by = [args.dev] if asked.training.patience else []
     drawn_from = [args.sentencepiece] if asked.training.sampling else []

@@ -1,7 +1,6 @@
 """A training with OpenNMT-tf that ends with the same weights, however often it was killed."""
 
 import logging
-import os
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +26,6 @@ from train.segmentation import Segmentations, drawn
 from train.settings import Settings
 from train.trainer import TimeLeft
 from train.validation import Validation, converts, decoder
-
-# TensorFlow leaves oneDNN off on CPUs without AVX512-VNNI. With it all CPUs train alike, and no slower as far as
-# benchmarks/training.py shows.
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 
 @dataclass(frozen=True)
