@@ -1,5 +1,10 @@
 """A folder for each paper: what is measured for it alone, its tables and pictures, its numbers and its page.
 
+- ``wngt2020``, ``wnmt2018``: OpenNMT at the shared tasks of these years
+- ``marian2018``: Marian at that of 2018
+- ``devlin2017``: a fast recurrent decoder on a CPU
+- ``fastseq2021``: FastSeq
+
 In a folder:
 
 - ``X.py``: measures, and writes JSON; ``X_report.py``: its table and picture, for ``python -m report``

@@ -1,6 +1,7 @@
 """What holds for all packages: files that they need beside their code, what they say of themselves, their import."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -48,6 +49,15 @@ def test_every_file_beside_the_code_is_installed():
     files = [path for path in files if ".egg-info" not in str(path)]
     there = {path for path in files if path.suffix != ".py" or not (path.parent / "__init__.py").exists()}
     assert ROOT / "src/study/config.schema.yaml" in there and there <= installed
+
+
+@pytest.mark.parametrize("face", FACES, ids=named)
+def test_a_package_names_its_modules_and_no_others(face):
+    modules = {path.stem for path in face.parent.glob("*.py") if not path.stem.startswith("__")}
+    modules |= {path.parent.name for path in face.parent.glob("*/__init__.py")}
+    text = face.read_text()
+    assert [name for name in sorted(modules) if f"``{name}``" not in text] == []
+    assert set(re.findall(r"^- ``(\w+)``:", text, re.MULTILINE)) <= modules
 
 
 @pytest.mark.slow

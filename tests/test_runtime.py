@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import nmt_frontier
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import yaml_value
 from nmt_frontier.progress import progress
@@ -38,14 +37,6 @@ print("done")
 def test_every_module_is_imported_without_anything_else():
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
     assert done.stdout == "done\n", done.stderr
-
-
-def test_the_modules_are_named():
-    """Each in the text of its package."""
-    root = Path(nmt_frontier.__file__).parent
-    for path in root.rglob("*.py"):
-        if not path.name.startswith("__") and (path.parent / "__init__.py").exists():
-            assert f"``{path.stem}``" in (path.parent / "__init__.py").read_text(), path
 
 
 def test_a_terminal_without_tqdm_has_plain_lines(monkeypatch, capsys):

@@ -6,6 +6,7 @@ The commands, in the order in which a study runs them:
 - ``subset``: draw a random subset of a corpus, by permutations that are computed, not stored
 - ``clean``: clean one shard of a corpus
 - ``gather``: join the shards of a corpus, drop duplicates, check that nothing is lost
+- ``alignment``: align a corpus in subword units with fast_align or eflomal
 
 Where text comes from:
 

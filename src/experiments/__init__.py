@@ -4,6 +4,7 @@ Measured in processes of their own (measure.protocol), as records:
 
 - ``switches``: the native engine with one feature off at a time
 - ``architectures``: untrained models of every architecture, in OpenNMT-tf and in the native engine
+- ``table_rows``: the rows of a paper's table, which the modules of ``papers`` describe
 
 Measured as calls in one process (measure.in_process):
 

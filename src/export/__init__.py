@@ -1,8 +1,7 @@
-"""Alignment, vocabulary map, model folders, packages, submissions, images.
+"""Vocabulary map, model folders, packages, submissions, images.
 
 From aligned pairs to a vocabulary map:
 
-- ``alignment``: align a corpus in subword units with fast_align or eflomal (command)
 - ``phrases``: count the phrase pairs of one shard, in compiled loops (command)
 - ``sorted_counts``: count more keys than fit in memory
 - ``phrase_table``: the counts of all shards (command)

@@ -31,4 +31,5 @@ Scores:
 
 - ``bootstrap``: scores of many outputs, and the significance of their differences
 - ``training_differences``: how two trainings differ, in words
+- ``source_tokens``: tokens of a text as the papers count them
 """

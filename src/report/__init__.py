@@ -1,14 +1,27 @@
 """JSON in, tables, pictures and pages out; loads no engine, no TensorFlow.
 
-``python -m report NAME`` makes a table, a picture or both; ``registry`` has all names, modules and JSON files. A module
-is about the JSON of one experiment or of a study; those of one paper are in the folder of the paper (``papers``).
+``python -m report NAME`` makes a table, a picture or both; ``registry`` has all names, modules and JSON files. Those of
+one paper are in the folder of the paper (``papers``). The others:
 
-Commands of their own: ``study_page``, ``front_page`` and ``corpora_page`` (HTML), ``measurements`` (CSV, headline
-figures), ``price`` (USD, where no machine was named), ``samples`` (sentences), ``terminal`` (what `make demo` prints),
-``keep`` (a finished study in git), ``pages`` (all that people look at, of kept studies), ``rows`` (the papers' numbers
-with those measured) and ``reproduction`` (the pages of the papers, with ``beside_paper``). ``ablation_table`` and
-``recommendation`` are parts of the page of a study.
+- ``measurements``: the table of a study; its CSV and headline figures (command)
+- ``front``, ``quality_front``, ``published``: quality against speed, alone and beside published systems
+- ``training``: how systems were trained
+- ``teacher_student``: the gap between teacher and students
+- ``maps``: vocabulary maps; ``quantization``: what rounding does; ``robustness``: what people write
+- ``switches``, ``architectures``, ``rungs``: what the parts of the engine bring, all kinds of models, rows of papers
+- ``scale_plan``: the plan of a study for clusters
+
+Pages and files, each made by a command:
+
+- ``study_page``, with ``ablation_table`` and ``recommendation``; ``front_page`` and ``corpora_page`` (HTML)
+- ``price``: USD, where no machine was named
+- ``samples``: sentences
+- ``terminal``: what `make demo` prints
+- ``keep``: a finished study in git
+- ``pages``: all that people look at, of kept studies
+- ``rows``: the papers' numbers with those measured, from ``claims``, printed numbers and tolerances
+- ``reproduction``: the pages of the papers, with ``beside_paper``
 
 Shared: ``table_parts`` (cells and notes of experiments), ``markup`` and ``latex`` (parts of pages), ``figure`` (the
-style of pictures), ``labels`` (names beside points), ``claims`` (printed numbers and tolerances).
+style of pictures), ``labels`` (names beside points).
 """

@@ -6,6 +6,7 @@ The commands, in the order in which a study runs them:
 - ``sample``: draw an epoch from the corpora of a mixture by their weights
 - ``augmentation``: what ``sample`` changes in some pairs of an epoch, by rule
 - ``source_augmentation``: what changes in the sources of a corpus before a teacher translates them
+- ``aligned_words``: where both sides of a pair are alike, so that text may be put there
 - ``encode``: turn records into line-aligned files of pieces
 - ``train``: train a model, validate it, average its last checkpoints
 - ``training_record``: write learned.json of a system: its learning curve, and what it saw of each corpus
@@ -22,6 +23,8 @@ The parts of ``train``:
 - ``optimizer``: OpenNMT-tf's parameters, and a faster cross-entropy
 - ``guided_alignment``: the loss of a head that learns the links of word alignments
 - ``trainer``: OpenNMT-tf's Trainer, made resumable
+- ``start_layers``: begin with layers of another model
+- ``other_vocabulary``: begin with the weights of a model that has another vocabulary
 - ``quantization``: updates with weights rounded as in int8 or int4
 - ``moving_average``: of the weights, kept in checkpoints
 - ``replicas``: training on several devices

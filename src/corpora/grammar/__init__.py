@@ -5,6 +5,9 @@ to simplify. The corpus is for tests and for showing effects; BLEU on it does no
 
 A hash of the English text decides the split of a sentence, so splits of any size share no sentence. Each word belongs
 to one meaning, so two English sentences never have a translation in common.
+
+- ``meaning``: what a sentence means, drawn from the words of ``lexicon.yaml``
+- ``english``, ``german``, ``french``: a meaning as a sentence of a language
 """
 
 import hashlib

@@ -1,4 +1,12 @@
-"""Readers turn the bytes of a file into blocks of sentences; one class per format."""
+"""Readers turn the bytes of a file into blocks of sentences; one class per format.
+
+- ``text``: a file for each language, or tab-separated columns
+- ``tables``: JSON Lines, and CSV or TSV with quotes
+- ``marked_up``: WMT's SGM, TMX and XLIFF; ``units``: cut such text into its units
+- ``gettext``: PO files
+- ``database``: SQLite and Parquet, which a library reads
+- ``reader``: what all readers share; ``encodings``: text in any encoding as UTF-8
+"""
 
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit

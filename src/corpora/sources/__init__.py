@@ -1,4 +1,11 @@
-"""Sources of corpora: one class per kind."""
+"""Sources of corpora: one class per kind.
+
+- ``source``: the interface of all of them
+- ``builtin``: sentences of ``corpora.grammar``
+- ``stored``: sources with text in files; ``stored_text``: such a text; ``place``: where a file is
+- ``addressed``: those with addresses in the configuration: files, URLs, wheels, sacreBLEU's sets
+- ``mtdata``: entries of mtdata's catalogue
+"""
 
 from corpora.sources.addressed import File, Package, Sacrebleu, Url
 from corpora.sources.builtin import Builtin

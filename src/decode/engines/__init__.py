@@ -2,6 +2,10 @@
 
 To add an engine, write one module with one class (nmt_frontier.search.engine), add the class to ENGINES and to the
 entry points in pyproject.toml, and name it at the switches that it has (nmt_frontier.search.switches).
+
+- ``ctranslate2``: CTranslate2
+- ``opennmt_tf``: OpenNMT-tf, the baseline; ``opennmt_tf_search``: its beam search by CTranslate2's rules
+- ``marian``: Marian; ``marian_worker``: a process that decodes with it
 """
 
 from collections.abc import Collection, Mapping, Sequence
