@@ -53,7 +53,7 @@ def stages(work: Work) -> dict[str, list[float]]:
     on_cpu = [system for system in work.trained if not work.trained_on_gpu(system)]
     original = [system for system in on_cpu if system.role in ("teacher", "control")]
     texts = sum(work.read.values()) * LINE_SECONDS + len(config.corpora) * TEXT_JOBS * JOB_STARTS * python
-    translated = 0.0 if work.teachers_on_gpu else translation_seconds(work) + rescoring_seconds(work)
+    translated = 0.0 if work.teachers_on_gpu else all_translations(work) + all_rescoring(work)
     aligned = min(work.pairs, config.alignment.pairs) * TAUGHT_STARTS + work.pairs * ALIGNED_STARTS
     exported = (aligned + len(work.trained) * MODEL_JOBS * JOB_STARTS) * python
     shards = config.distillation.shards * sum(len(work.translators(corpus)) for corpus in work.selected)
@@ -85,19 +85,19 @@ def gpu_hours(work: Work) -> dict[str, tuple[float, float]]:
     if training := [system for system in work.trained if work.trained_on_gpu(system)]:
         hours["training"] = (sum(map(work.training_seconds, training)) / 3600, GPU_TRAINING)
     if work.teachers_on_gpu and work.selected:
-        hours["distillation"] = (translation_seconds(work) / 3600, GPU_DECODING)
+        hours["distillation"] = (all_translations(work) / 3600, GPU_DECODING)
         if work.rescores:
-            hours["rescoring"] = (rescoring_seconds(work) / 3600, GPU_TRAINING)
+            hours["rescoring"] = (all_rescoring(work) / 3600, GPU_TRAINING)
     return hours
 
 
-def translation_seconds(work: Work) -> float:
+def all_translations(work: Work) -> float:
     """Seconds of the translations by teachers that something is learned from."""
     todo = ((name, work.sizes[corpus]) for corpus in work.selected for name in work.translators(corpus))
     return sum(work.translation_seconds(teacher, sentences) for teacher, sentences in todo)
 
 
-def rescoring_seconds(work: Work) -> float:
+def all_rescoring(work: Work) -> float:
     """Seconds of the ensemble that scores them."""
     return sum(work.rescoring_seconds(work.sizes[corpus]) for corpus in work.selected if work.rescored(corpus))
 

@@ -37,8 +37,8 @@ def default_type(config: Configuration) -> str:
     On CPUs int8 is the fastest type. Exact, it costs 0.3 BLEU at most (results/reference/engine), and the native
     engine's is exact on every CPU; CTranslate2's is on some. On GPUs float16 is: CTranslate2's README has 10,990
     tokens/s in float16, 8,725 in int8_float16 and 8,567 in int8 (a base Transformer on an A10G), with the BLEU of
-    float32. A GPU without it computes in another type (nmt_frontier.limits.compute_type), which is recorded in the JSON
-    beside each n-best list. A study without teachers keeps the type, and so the hash, that it always had.
+    float32. A GPU without it computes in another type (formats.ctranslate2_loading.compute_type), which is recorded in
+    the JSON beside each n-best list. A study without teachers keeps the type, and so the hash, that it always had.
     """
     if config.distillation.device == "cuda":
         return "float16"
