@@ -27,7 +27,7 @@ from decode import engines
 from formats import ctranslate2_products
 from formats.measurement import Spread
 from measure import in_process
-from measure.in_process import Conditions
+from measure.in_process import Session
 from measure.machine import Level, levels, peak, rate
 from measure.timing_loop import Usage
 from nmt_frontier import limits
@@ -172,7 +172,7 @@ def compared(
     beam: int,
     sentences: Batch,
     asked: Iterable[str],
-    conditions: Conditions,
+    session: Session,
     sizes: Sequence[str] = tuple(SIZES),
 ) -> list[dict[str, Any]]:
     """The records of one model in one type: one for each peer and batch size."""
@@ -194,7 +194,7 @@ def compared(
         cuts = cut(sentences, size)
         outputs: dict[str, list[Batch]] = {}
         calls = {name: kept(outputs, name, decoded, engine, cuts) for name, engine in loaded.items()}
-        usages = in_process.timed(calls, conditions, [conditions.core], f"{kind} {size}")
+        usages = in_process.timed(calls, session, [session.core], f"{kind} {size}")
         rows = [record(model, kind, beam, size, usages, outputs, peer) for peer in loaded if peer != "native"]
 
         def candidates(batch: Batch) -> int:
@@ -217,7 +217,7 @@ def types_compared(
     over: str,
     beam: int,
     sentences: Batch,
-    conditions: Conditions,
+    session: Session,
     sizes: Sequence[str] = tuple(SIZES),
 ) -> list[dict[str, Any]]:
     """The records of the native engine in one type over the same engine in another, for each batch size."""
@@ -230,7 +230,7 @@ def types_compared(
         outputs: dict[str, list[Batch]] = {}
         cuts = cut(sentences, size)
         calls = {name: kept(outputs, name, decoded, engine, cuts) for name, engine in loaded.items()}
-        usages = in_process.timed(calls, conditions, [conditions.core], f"{kind} over {over} {size}")
+        usages = in_process.timed(calls, session, [session.core], f"{kind} over {over} {size}")
         row = record(model, kind, beam, size, usages, outputs, over) | {"peer": f"native {over}"}
         found.append(row | {"isa": loaded["native"].isa, "vocabulary_map": mapped})
     return found
@@ -253,15 +253,15 @@ def options(description: str, types: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def measure(args: argparse.Namespace, of_model: Callable[..., list[dict[str, Any]]]) -> None:
-    """Write the records of all models and types. of_model: takes model, type, sentences and conditions."""
-    conditions, rows = pick(Conditions, args), []
-    os.sched_setaffinity(0, [conditions.core])
+    """Write the records of all models and types. of_model: takes model, type, sentences and session."""
+    session, rows = pick(Session, args), []
+    os.sched_setaffinity(0, [session.core])
     for model, kind in itertools.product(args.models, args.types):
         over = getattr(args, "over", None)
         check(model, kind, over)
         cut_by = model / (Native.folder(kind) if over else kind)  # CTranslate2 has no int4
-        rows += of_model(model, kind, in_process.pieces(cut_by, conditions), conditions)
-    shared = in_process.shared_fields(conditions) | {"peer_settings": ctranslate2_products.settings()}
+        rows += of_model(model, kind, in_process.pieces(cut_by, session), session)
+    shared = in_process.shared_fields(session) | {"peer_settings": ctranslate2_products.settings()}
     write_json(args.output, [shared | row for row in rows])  # a row has the set that the engine used
 
 
@@ -273,13 +273,13 @@ def main() -> None:
     parser.add_argument("--over", choices=native_weights.TYPES, help="this type of the native engine is the only peer")
     args = parser.parse_args()
 
-    def of_model(model: Path, kind: str, sentences: Batch, conditions: Conditions) -> list[dict[str, Any]]:
+    def of_model(model: Path, kind: str, sentences: Batch, session: Session) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         for beam in args.beam_sizes:
             if args.over:
-                found += types_compared(model, kind, args.over, beam, sentences, conditions, args.sizes)
+                found += types_compared(model, kind, args.over, beam, sentences, session, args.sizes)
             else:
-                found += compared(model, kind, beam, sentences, [PEER, *args.peers], conditions, args.sizes)
+                found += compared(model, kind, beam, sentences, [PEER, *args.peers], session, args.sizes)
         return found
 
     measure(args, of_model)

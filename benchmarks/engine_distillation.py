@@ -12,7 +12,7 @@ from engine import PEER, kept, measure, options, record
 
 from distill.teacher import Teacher, load
 from measure import in_process
-from measure.in_process import Conditions
+from measure.in_process import Session
 from nmt_frontier.errors import command
 from nmt_frontier.search.engine import Batch
 from nmt_frontier.search.native import Native
@@ -26,7 +26,7 @@ def lists(teacher: Teacher, sentences: Batch, beam: int, n_best: int) -> list[Ba
     return [[[piece for pieces, _ in hypotheses for piece in pieces] for hypotheses in found]]
 
 
-def compared(model: Path, kind: str, sentences: Batch, conditions: Conditions) -> list[dict[str, Any]]:
+def compared(model: Path, kind: str, sentences: Batch, session: Session) -> list[dict[str, Any]]:
     """The records of one teacher in one type, for every search."""
     folders = {"native": model / Native.folder(kind), PEER: model / kind}
     teachers = {name: load(folder, 1, "cpu") for name, folder in folders.items()}
@@ -34,7 +34,7 @@ def compared(model: Path, kind: str, sentences: Batch, conditions: Conditions) -
     for beam, n_best in SEARCHES:
         outputs: dict[str, list[Batch]] = {}
         calls = {name: kept(outputs, name, lists, of, sentences, beam, n_best) for name, of in teachers.items()}
-        usages = in_process.timed(calls, conditions, [conditions.core], f"{kind}, {n_best} of {beam}")
+        usages = in_process.timed(calls, session, [session.core], f"{kind}, {n_best} of {beam}")
         row = record(model, kind, beam, "distillation", usages, outputs)  # equal: whole lists
         found.append(row | {"n_best": n_best, "isa": teachers["native"].isa, "vocabulary_map": False})
     return found

@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--text", type=there, required=True, help="records that the vocabulary is learned from")
     in_process.options(parser)
     args = parser.parse_args()
-    conditions, shared = in_process.prepared(args)
+    session, shared = in_process.prepared(args)
     lines, rows = records.sources(args.test_set), []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -163,7 +163,7 @@ def main() -> None:
             for name, way in ways.items():
                 counts[name] = sum(map(len, counter.encode(way(chosen))))
             calls = {name: partial(way, chosen) for name, way in ways.items()}
-            usages = in_process.timed(calls, conditions, [conditions.core], f"{args.shape} {size}")
+            usages = in_process.timed(calls, session, [session.core], f"{args.shape} {size}")
             rates = {name: [counts[name] / usage.cpu_seconds for usage in used] for name, used in usages.items()}
             for name in ways:
                 faster = [one / other for one, other in zip(rates["native"], rates[name], strict=True)]

@@ -13,7 +13,7 @@ from typing import Any
 from formats.measurement import Spread
 from formats.records import sources
 from measure import in_process
-from measure.in_process import Conditions
+from measure.in_process import Session
 from nmt_frontier import limits
 from nmt_frontier.bindings import Model, Options, Worker
 from nmt_frontier.command_line import there
@@ -26,9 +26,9 @@ from nmt_frontier.translator import Tokenizer, Translator
 MICROSECONDS = 1e6
 
 
-def compared(folder: Path, conditions: Conditions) -> dict[str, Any]:
+def compared(folder: Path, session: Session) -> dict[str, Any]:
     """The record of a model folder."""
-    lines = [line for line in sources(conditions.test_set)[: conditions.sentences] if line.strip()]
+    lines = [line for line in sources(session.test_set)[: session.sentences] if line.strip()]
     translator = Translator(folder, workers=1, batch_sentences=1, checksums=False)
     vocabulary, encode = Vocabulary.read(folder), Tokenizer(folder).encode
     numbers = [vocabulary.numbers(encode(line)) for line in lines]
@@ -41,7 +41,7 @@ def compared(folder: Path, conditions: Conditions) -> dict[str, Any]:
         "text": lambda: [*translator.translate(lines)],
         "calls": lambda: [worker.translate([sentence], options, begins) for sentence in numbers],
     }
-    usages = in_process.timed(calls, conditions, [conditions.core], folder.name)
+    usages = in_process.timed(calls, session, [session.core], folder.name)
     translator.close()
     times = {name: [usage.cpu_seconds * MICROSECONDS / len(lines) for usage in used] for name, used in usages.items()}
     times["python"] = [text - call for text, call in zip(times["text"], times["calls"], strict=True)]
@@ -56,8 +56,8 @@ def main() -> None:
     parser.add_argument("--models", type=there, nargs="+", required=True, help="model folders of the native engine")
     in_process.options(parser)
     args = parser.parse_args()
-    conditions, shared = in_process.prepared(args)
-    rows = [compared(folder, conditions) | shared for folder in args.models]
+    session, shared = in_process.prepared(args)
+    rows = [compared(folder, session) | shared for folder in args.models]
     write_json(args.output, rows)
     for row in rows:
         print(row["model"], *(f"{name} {Spread.read(row, name):.0f}" for name in ("text", "calls", "python")), sep=", ")

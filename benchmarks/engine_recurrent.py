@@ -27,7 +27,7 @@ from export.marian import marian_files
 from formats import experiments, marian, opennmt_tf
 from formats.measurement import Spread
 from formats.shape import Recurrent, Shape, registry, shape
-from measure import in_process, protocol
+from measure import in_process, protocol, timing_loop
 from measure.timing_loop import Repeats, Usage
 from nmt_frontier.command_line import pick, positive
 from nmt_frontier.errors import UserError, command
@@ -191,10 +191,8 @@ def main() -> None:
     parser.add_argument("--peers", nargs="*", default=[*PEERS], choices=PEERS, help="without any: the engine alone")
     parser.add_argument("--pieces", type=positive, default=24, help="of every sentence and translation")
     parser.add_argument("--sentences", type=positive, help="of a run, instead of the usual ones")
-    parser.add_argument("--runs", type=positive, default=5)
     parser.add_argument("--core", type=int, default=0, help="the only one to use")
-    parser.add_argument("--noise", type=float, default=0.1, help="share of the core that others may use meanwhile")
-    parser.add_argument("--output", type=Path, required=True, help="JSON to write")
+    timing_loop.options(parser, runs=5)
     args = parser.parse_args()
 
     from nmt_frontier.bindings import isa

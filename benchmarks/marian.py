@@ -22,7 +22,7 @@ from findings.comparison import BASELINE, BEAM, find, of_test_set, times_faster
 from formats import experiments, marian, records
 from formats.measurement import Measurement, Scores, Spread
 from measure import protocol
-from measure.configuration import Conditions, Configuration
+from measure.configuration import Benchmark, Configuration, ModelFolder
 from nmt_frontier import machine
 from nmt_frontier.command_line import pick
 from nmt_frontier.errors import UserError, command
@@ -36,33 +36,34 @@ MARIAN, GREEDY, BEAMS = "Marian", "OpenNMT-tf, greedy", f"OpenNMT-tf, beam {BEAM
 Row = dict[str, Any]
 
 
-def configurations(models: Path, baseline: Path, cores: tuple[int, ...]) -> list[Configuration]:
+def configurations(models: Path, baseline: ModelFolder, cores: tuple[int, ...]) -> list[Configuration]:
     """OpenNMT-tf, then each type in both engines, with and without map, with a worker on each core."""
-    toolkit = Configuration(baseline, BEAM, baseline=True, batch_tokens=ONE_CORE, cores=cores)
+    toolkit = Configuration(baseline, beam_size=BEAM, baseline=True, batch_tokens=ONE_CORE, cores=cores)
     todo = [toolkit, replace(toolkit, beam_size=1)]
     batch_tokens = ONE_CORE if len(cores) == 1 else MANY_CORES
     for kind, mapped in itertools.product(marian.TYPES, (False, True)):
         if (models / kind).exists():
-            made = Configuration(models / kind, 1, mapped, workers=len(cores), cores=cores, batch_tokens=batch_tokens)
-            todo += [replace(made, model=models / f"marian-{kind}"), made]
+            shared = {"vocabulary_map": mapped, "workers": len(cores), "cores": cores, "batch_tokens": batch_tokens}
+            folders = ModelFolder.read(models / f"marian-{kind}"), ModelFolder.read(models / kind)
+            todo += [Configuration(folder, **shared) for folder in folders]
     return todo
 
 
-def check(models: Path, baseline: Path) -> None:
+def check(models: Path, baseline: ModelFolder) -> None:
     """Raises UserError if there is nothing to compare or the shapes differ."""
     if not (kind := next((kind for kind in marian.TYPES if (models / kind).exists()), None)):
         raise UserError(f"{models}: no model folders in it; make them with export.marian")
-    made, toolkit = loading.describe(models / kind), loading.describe(baseline)
+    made, toolkit = loading.describe(models / kind), baseline.description
     if toolkit.engine != BASELINE:
-        raise UserError(f"{baseline}: is for {toolkit.engine}; --baseline is a model folder of {BASELINE}")
+        raise UserError(f"{baseline.path}: is for {toolkit.engine}; --baseline is a model folder of {BASELINE}")
     if made.shape != toolkit.shape:
-        raise UserError(f"{baseline}: its shape is {toolkit.shape}, that of {models / kind} {made.shape}")
+        raise UserError(f"{baseline.path}: its shape is {toolkit.shape}, that of {models / kind} {made.shape}")
 
 
-def scored(record: Measurement, conditions: Conditions) -> Measurement:
+def scored(record: Measurement, shared: Benchmark) -> Measurement:
     """The record with its BLEU."""
-    output = (conditions.output.parent / record.decoding.output).read_text(encoding="utf-8").splitlines()
-    references = [row[1] for row in records.read(dict(conditions.test_sets)[record.test_set])]
+    output = (shared.output.parent / record.decoding.output).read_text(encoding="utf-8").splitlines()
+    references = [row[1] for row in records.read(dict(shared.test_sets)[record.test_set])]
     return replace(record, scores=Scores(bleu=sacrebleu.corpus_bleu(output, [references]).score))
 
 
@@ -112,19 +113,19 @@ def cells(row: Row) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path, required=True, help="folder of export.marian")
-    parser.add_argument("--baseline", type=Path, required=True, help="model folder of OpenNMT-tf, of the same shape")
+    parser.add_argument("--baseline", type=ModelFolder.read, required=True, help="of OpenNMT-tf, of the same shape")
     protocol.options(parser)
     args = parser.parse_args()
 
-    conditions = pick(Conditions, args)
+    shared = pick(Benchmark, args)
     check(args.models, args.baseline)
     cores = machine.cores()
     measured = []
     for used in dict.fromkeys((cores[:1], cores)):
         todo = configurations(args.models, args.baseline, used)
         folder = args.translations / f"cores-{len(used)}"
-        measured += protocol.measured(todo, replace(conditions, translations=folder))
-    rows = [scored(record, conditions) for record in measured]
+        measured += protocol.measured(todo, replace(shared, translations=folder))
+    rows = [scored(record, shared) for record in measured]
     call = ["python", "benchmarks/marian.py", *sys.argv[1:]]
     result = {"command": " ".join(call), **experiments.here(), "ratios": ratios(rows)}
     write_json(args.output, result | {"records": [record.as_json() for record in rows]})

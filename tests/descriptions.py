@@ -2,12 +2,17 @@
 
 import json
 
+from measure.configuration import ModelFolder
 from nmt_frontier.model.model_folder import Description
 
 
 def of_type(quantization: str, engine: str = "native", **fields) -> Description:
     """A description with the fields that every folder has."""
     return Description(**{"engine": engine, "quantization": quantization, "vocabulary_map": False} | fields)
+
+
+def described(*folders):
+    return [ModelFolder.read(folder) for folder in folders]
 
 
 def redescribe(folder, **changes):

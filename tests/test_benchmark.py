@@ -11,16 +11,17 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from descriptions import redescribe
+from descriptions import described, redescribe
 from measured import measured, replaced
 from models import folders, sentences
 
 from findings import comparison
 from findings.cost import prices
 from formats import ctranslate2_loading, experiments, records
+from formats.decoding_options import DecodingOptions
 from formats.measurement import Measurement
 from measure import benchmark, kept_runs, protocol, run
-from measure.task import Decoding, Task
+from measure.task import RunTask
 from nmt_frontier import cpu, machine
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_json
@@ -85,7 +86,7 @@ def timed(folder, noise=1, *options):
 
 def conditions(folder, runs=1, test_sets=()):
     paths = {"translations": folder, "output": folder / "x.json"}
-    return protocol.Conditions(runs=runs, noise=1.0, test_sets=list(test_sets), price=None, study="s", **paths)
+    return protocol.Benchmark(runs=runs, noise=1.0, test_sets=list(test_sets), price=None, study="s", **paths)
 
 
 def test_records(found):
@@ -104,6 +105,13 @@ def test_records(found):
         assert record["usd_per_million_words"] == pytest.approx(core_seconds / 3600 * 0.2 / 4)
         assert record["price"].startswith("0.2 USD an hour for 4 virtual cores, AWS m7i.large")
         assert "|batch:64t|" in record["signature"] and "|workers:1|cores:1|" in record["signature"]
+
+
+def test_what_explains_the_times_is_counted_in_the_first_run(study):
+    name = study / "decoding/tiny/runs/tiny.int8.beam1.map"
+    first, again = (json.loads(Path(f"{name}.{number}.json").read_text())["test_sets"]["first"] for number in (1, 2))
+    assert first["candidates"] and first["reference_tokens"] == first["source_tokens"] == again["source_tokens"]
+    assert again["candidates"] is None and again["reference_tokens"] is None
 
 
 def test_the_fastest_way_has_the_time_of_a_single_sentence(study, found):
@@ -147,7 +155,7 @@ def test_outputs_are_those_of_the_translator(study, found):
 class Runs:
     """Stands in for subprocess.run: ``made`` has the measurements, which find what the first one of their name found.
 
-    others: shares of other processes that the next measurements find, 0 after these. kept: None to write nothing.
+    others: shares of other processes that the next measurements find, 0 after these. kept: of the first measurements.
     """
 
     def __init__(self, kept):
@@ -156,9 +164,8 @@ class Runs:
     def __call__(self, command, **options):
         if "measure.run" not in command:
             return self._run(command, **options)
-        self.made.append(task := Task.read(Path(command[-1])))
-        if self.kept:
-            self.replay(task)
+        self.made.append(task := RunTask.read(Path(command[-1])))
+        self.replay(task)
         return subprocess.CompletedProcess(command, 0)
 
     def replay(self, task):
@@ -229,21 +236,21 @@ def test_what_changed_is_measured_again(study, runs):
     assert sum(task.decoding.batch_sentences is not None for task in tasks) == 1
 
 
-def test_a_run_ends_with_its_code_its_libraries_its_machine_and_its_settings(study, runs, monkeypatch):
+def test_a_run_ends_with_its_code_its_libraries_its_machine_and_its_settings(study, runs, monkeypatch, tmp_path):
     path = study / "decoding/tiny/runs/tiny.int8.beam1.2.json"
     kept = json.loads(path.read_text())
     path.write_text(json.dumps({name: value for name, value in kept.items() if name != "load_seconds"}))
     assert len(runs.of(study)) == 1 and json.loads(path.read_text())["load_seconds"]
-    runs.kept = None
     path.write_text(json.dumps(kept | {"code": dict.fromkeys(kept["code"], "another")}))
     assert len(runs.of(study)) == 1 and kept["code"]
-    path.write_text(json.dumps(kept))
+    made = shutil.copytree(path.parent, tmp_path / "runs")
     (study / "models/int8/tuned.json").write_text("{}")
     assert runs.of(study)
     (study / "models/int8/tuned.json").unlink()
     assert len(kept_runs.built()) == bool(Native.supported())
     changes = {"versions": lambda: ["another"], "machine": OTHER_MACHINE, "built": lambda: ["another library"]}
     for name, change in changes.items():
+        shutil.copytree(made, path.parent, dirs_exist_ok=True)
         assert not runs.of(study)
         with monkeypatch.context() as other:
             other.setattr(kept_runs, name, change)
@@ -269,15 +276,15 @@ def test_a_failed_measurement_ends_the_benchmark(copy, capfd):
 
 
 def test_the_baseline_has_its_own_beams_and_wrong_folders_are_not_measured(tmp_path):
-    found = benchmark.configurations([folders()["opennmt-tf"], folders()["int8"]], [1, 4], [4])
+    found = benchmark.configurations(described(folders()["opennmt-tf"], folders()["int8"]), [1, 4], [4])
     ways = ("int8.beam1", "int8.beam1.map", "int8.beam4", "int8.beam4.map", "opennmt-tf.beam4")
     assert [configuration.name for configuration in found] == [f"tiny.{way}" for way in ways]
     with pytest.raises(UserError, match="two configurations of one name"):
-        protocol.measured(benchmark.configurations([folders()["int8"]] * 2, [1], [1]), None)
+        protocol.measured(benchmark.configurations(described(*[folders()["int8"]] * 2), [1], [1]), None)
 
     redescribe(shutil.copytree(folders()["int8"], tmp_path / "int8"), role=None, shape=None)
     with pytest.raises(UserError, match=r"int8: its model\.json has no role, shape; every measurement names them"):
-        protocol.measured(benchmark.configurations([tmp_path / "int8"], [1], [1]), None)
+        protocol.measured(benchmark.configurations(described(tmp_path / "int8"), [1], [1]), None)
 
 
 ROLES = {"teacher": "teacher", "deep": "student", "deep-original": "control"}  # by system
@@ -288,15 +295,15 @@ def test_systems_take_turns_and_all_may_be_timed_often(tmp_path):
     for model in models:
         shutil.copytree(folders()[model.name], model)
         redescribe(model, system=model.parent.name, role=ROLES[model.parent.name])
-    todo = benchmark.configurations(models, [1], [4])
+    todo = benchmark.configurations(described(*models), [1], [4])
     ways = ("float32.beam1", "float32.beam1.map", "int8.beam1", "int8.beam1.map")
     assert [configuration.name for configuration in todo] == [f"{system}.{way}" for way in ways for system in ROLES]
     assert [protocol.times(configuration, 3) for configuration in todo] == [3] * 12
     made = protocol.Runs(conditions(tmp_path, test_sets=[("test", tmp_path / "a"), ("val", tmp_path / "b")]))
     for one in todo:  # the teacher's dev set, too
-        assert [name for name, _ in made.decoded(one, 1)] == ["test", "val"]
-        assert [name for name, _ in made.decoded(one, 2)] == ["test"]
-    assert [name for name, _ in made.decoded(replace(todo[0], baseline=True), 1)] == ["test"]
+        assert [name for name, _ in made.test_sets(one, 1)] == ["test", "val"]
+        assert [name for name, _ in made.test_sets(one, 2)] == ["test"]
+    assert [name for name, _ in made.test_sets(replace(todo[0], baseline=True), 1)] == ["test"]
 
 
 def test_single_sentences_are_those_of_students_in_their_fastest_ways(tmp_path):
@@ -308,13 +315,13 @@ def test_single_sentences_are_those_of_students_in_their_fastest_ways(tmp_path):
         about |= {"engine": formats[name], "system": system, "role": ROLES[system]}
         model.mkdir(parents=True)
         write_json(model / "model.json", about | {"format": 1, "shape": "1:1 d16 ff32 h2", "parameters": 1234})
-    todo = benchmark.configurations(models, [1, 4], [4])
+    todo = benchmark.configurations(described(*models), [1, 4], [4])
     found = benchmark.alone([replace(one, workers=2) for one in todo], "first")
     end = "beam1.map.overlap-False.batch_sentences-1"
     assert [one.name for one in found] == [f"deep.int8.{end}", f"deep.native-int8.{end}"]
     assert {(one.test_sets, one.workers, protocol.times(one, 3)) for one in found} == {(("first",), 1, 1)}
     without = [one for one in models if one.parent.name != "deep"]  # a study of corpora that were distilled elsewhere
-    todo = benchmark.configurations(without, [1], [4])
+    todo = benchmark.configurations(described(*without), [1], [4])
     assert {protocol.times(one, 3) for one in todo if one.baseline} == {1}
     assert {one.label for one in benchmark.alone(todo, "first")} == {"deep-original"}
 
@@ -322,12 +329,12 @@ def test_single_sentences_are_those_of_students_in_their_fastest_ways(tmp_path):
 def test_folders_of_an_engine_that_is_not_installed_are_left_out(tmp_path, monkeypatch, capsys):
     models = [tmp_path / name for name in ("int8", "native-int8")]
     for model, engine in zip(models, ("ctranslate2", "native"), strict=True):
-        described = {"format": 1, "engine": engine, "quantization": "int8", "vocabulary_map": False}
-        write_json(model / "model.json", described)
+        write_json(model / "model.json", {"engine": engine, "quantization": "int8", "vocabulary_map": False})
     monkeypatch.setattr(Native, "supported", classmethod(lambda cls: [*cls.types]))
-    assert benchmark.installed(models) == models and not capsys.readouterr().err
+    found = described(*models)
+    assert benchmark.installed(found) == found and not capsys.readouterr().err
     monkeypatch.setattr(Native, "supported", classmethod(lambda cls: []))
-    assert benchmark.installed(models) == models[:1]
+    assert benchmark.installed(found) == found[:1]
     assert capsys.readouterr().err == f"not measured, their engine is not installed: {models[1]}\n"
 
 
@@ -348,19 +355,19 @@ def one_run(decode_seconds, output="x", load_seconds=0.5, compute_type="int8"):
     run |= {"peak_rss_bytes": int(decode_seconds), "measured_at": "2026-01-01T00:00:00+00:00", "key": "x"}
     run |= {"engine_version": "1", "effective_compute_type": compute_type, "forced_isa": None}
     run |= {"test_sets": {"t": row | {"decode_seconds": decode_seconds}}}
-    return msgspec.convert(run, kept_runs.Kept)
+    return msgspec.convert(run, kept_runs.KeptRun)
 
 
 def test_a_type_that_is_slow_is_measured_once(tmp_path, monkeypatch):
     made = []
 
     def run(self, configuration, number):
-        made.append((configuration.model.name, number))
-        return one_run(1.0, compute_type=configuration.model.name)
+        made.append((configuration.model.path.name, number))
+        return one_run(1.0, compute_type=configuration.model.path.name)
 
     monkeypatch.setattr(protocol.Runs, "run", run)
     monkeypatch.setattr(ctranslate2_loading, "fast", lambda kind: kind != "int8")
-    todo = benchmark.configurations([folders()["float32"], folders()["int8"]], [1], [])
+    todo = benchmark.configurations(described(folders()["float32"], folders()["int8"]), [1], [])
     todo = [configuration for configuration in todo if not configuration.vocabulary_map]
     records.write(tmp_path / "t.tsv.zst", [("a dog .", "ein Hund .")])
     found = protocol.measured(todo, conditions(tmp_path, runs=3, test_sets=[("t", tmp_path / "t.tsv.zst")]))
@@ -444,10 +451,11 @@ def test_an_empty_test_set(tmp_path):
 
 def test_a_task_is_read_as_it_was_written(tmp_path):
     names = {"cores": (0, 1), "without": frozenset({"sorting", "packed"}), "sentences": 9, "blocked_ngram": 3}
-    task = Task(Decoding(Path("m"), 4, True, **names), [("t", Path("t.tsv.zst"))], Path("run.json"), Path("x"))
+    how = DecodingOptions(beam_size=4, vocabulary_map=True, **names)
+    task = RunTask(Path("m"), how, [("t", Path("t.tsv.zst"))], Path("run.json"), Path("x"))
     command = task.command(tmp_path / "task.json")
-    assert Task.read(Path(command[-1])) == task
-    write_json(tmp_path / "task.json", task.document() | {"decoding": {"model": "m", "cores": 0}})
+    assert RunTask.read(Path(command[-1])) == task
+    write_json(tmp_path / "task.json", task.document() | {"decoding": {"cores": 0}})
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     problem = "(Expected `array`, got `int` - at `$.decoding.cores`)"
@@ -455,8 +463,8 @@ def test_a_task_is_read_as_it_was_written(tmp_path):
 
 
 def test_test_sets_have_names(tmp_path):
-    command = [sys.executable, "-m", "measure.benchmark", "--models", ".", "--translations", "x", "--output", "x"]
-    command += ["--test-sets"]
-    done = subprocess.run([*command, "x.tsv.zst"], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "measure.benchmark", "--models", str(folders()["int8"]), "--translations", "x"]
+    command += ["--output", "x", "--test-sets", "x.tsv.zst"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "'x.tsv.zst' is not of the form name=path" in done.stderr

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from descriptions import described
 from langid import langid
 from marian_weights import options, weights, write_bin
 from measured import measured, replaced
@@ -204,16 +205,19 @@ def exported(tmp_path):
 
 @pytest.mark.long
 def test_all_three_engines_are_measured_in_one_run(script, exported, monkeypatch):
-    marian = script("marian")
+    marian, (toolkit,) = script("marian"), described(exported / "toolkit")
     monkeypatch.setattr("nmt_frontier.search.loading.isa", lambda *_: "AVX512")
-    found = marian.configurations(exported, exported / "toolkit", (0, 1))
-    assert [(c.model.name, c.beam_size, c.baseline) for c in found[:2]] == [("toolkit", 4, True), ("toolkit", 1, True)]
-    assert [c.model.name for c in found[2:]] == ["marian-int8", "int8"] * 2
-    forced = {c.model.name: c.environment.get(ctranslate2_products.ISA) for c in found}
+    found = marian.configurations(exported, toolkit, (0, 1))
+    assert [(c.model.path.name, c.beam_size, c.baseline) for c in found[:2]] == [
+        ("toolkit", 4, True),
+        ("toolkit", 1, True),
+    ]
+    assert [c.model.path.name for c in found[2:]] == ["marian-int8", "int8"] * 2
+    forced = {c.model.path.name: c.environment.get(ctranslate2_products.ISA) for c in found}
     assert forced == {"toolkit": None, "marian-int8": None, "int8": "AVX512"}
     assert [c.vocabulary_map for c in found[2:]] == [False] * 2 + [True] * 2
     assert {c.cores for c in found} == {(0, 1)} and {c.workers for c in found[2:]} == {2}
-    marian.check(exported, exported / "toolkit")
+    marian.check(exported, toolkit)
     marian.protocol.check(found)  # both have their candidates, each in a file of its own
 
 
@@ -228,7 +232,7 @@ def test_all_three_engines_are_measured_in_one_run(script, exported, monkeypatch
 def test_what_cannot_be_compared_with_marian(script, exported, models, baseline, toolkit, message):
     write_json(exported / "toolkit" / "model.json", DESCRIBED | {"engine": "opennmt-tf", "shape": toolkit})
     with pytest.raises(UserError, match=message):
-        script("marian").check(exported / models, exported / baseline)
+        script("marian").check(exported / models, *described(exported / baseline))
 
 
 def peer(engine, seconds, beam=1, **more):

@@ -4,14 +4,14 @@ import shutil
 
 import msgspec
 import pytest
-from descriptions import redescribe
+from descriptions import described, redescribe
 from models import folders
 
 from formats import records
-from measure.configuration import Conditions, Configuration
+from measure.configuration import Benchmark, Configuration
 from measure.contenders import contenders
-from measure.kept_runs import Kept
-from measure.task import Decoded
+from measure.kept_runs import KeptRun
+from measure.task import DecodedTestSet
 
 REFERENCES = ["ein kleiner Hund läuft durch den Schnee", "zwei Frauen sitzen auf einer Bank im Park"]
 GOOD, BAD = REFERENCES, ["ein Hund läuft durch den Schnee", "zwei Frauen sitzen im Park"]
@@ -20,7 +20,7 @@ GOOD, BAD = REFERENCES, ["ein Hund läuft durch den Schnee", "zwei Frauen sitzen
 def decoded(seconds):
     counts = dict.fromkeys(("source_tokens", "target_tokens"), 9) | {"sentences": 2, "source_words": 100}
     times = dict.fromkeys(("cpu_seconds", "tokenization_seconds", "decode_seconds", "detokenization_seconds"), 0.1)
-    return Decoded(text_seconds=seconds, output_sha256="x", joules=None, others=None, **counts, **times)
+    return DecodedTestSet(text_seconds=seconds, output_sha256="x", joules=None, others=None, **counts, **times)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def first(tmp_path):
 
     def made(*runs, pairs=None):
         records.write(tmp_path / "t.tsv.zst", pairs or [("x", reference) for reference in REFERENCES])
-        shared = Conditions(
+        shared = Benchmark(
             runs=3, noise=1.0, test_sets=[("t", tmp_path / "t.tsv.zst")], price=None, study="s",
             translations=tmp_path, output=tmp_path / "x.json",
         )  # fmt: skip
@@ -43,7 +43,7 @@ def first(tmp_path):
             run = dict.fromkeys(("checksum_seconds", "load_seconds", "warmup_seconds", "load_average"), 0.1)
             run |= {"engine_version": "1", "effective_compute_type": "int8", "forced_isa": None, "key": "x"}
             run |= {"peak_rss_bytes": 1, "measured_at": "x", "test_sets": {"t": msgspec.to_builtins(decoded(seconds))}}
-            kept[configuration] = msgspec.convert(run, Kept)
+            kept[configuration] = msgspec.convert(run, KeptRun)
         return {configuration.label for configuration in contenders(kept, shared)}
 
     return made
@@ -55,7 +55,7 @@ def redescribed(path, role):
     if not folder.exists():
         shutil.copytree(folders()["int8"], folder)
         redescribe(folder, role=role)
-    return folder
+    return described(folder)[0]
 
 
 def test_what_another_one_clearly_beats_is_timed_once(first):

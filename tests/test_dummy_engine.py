@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
-from descriptions import of_type
+from descriptions import described, of_type
 from models import sentencepiece_model, sentences
 
 from decode import engines
@@ -212,7 +212,7 @@ def test_a_run_warms_up_before_its_clock(exported, measured, monkeypatch):
 def test_a_map_that_is_not_there_is_not_measured(exported):
     (exported / "allowed.txt").unlink()
     with pytest.raises(UserError, match="is to be decoded with a vocabulary map, and has none"):
-        protocol.check([protocol.Configuration(exported, vocabulary_map=True)])
+        protocol.check([protocol.Configuration(*described(exported), vocabulary_map=True)])
 
 
 def test_classes_answer_without_loading_an_engine():

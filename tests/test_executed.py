@@ -13,12 +13,13 @@ from models import folders, sentences
 import measure
 import nmt_frontier
 from formats import records
+from formats.decoding_options import DecodingOptions
 from measure import code_fingerprint
-from measure.task import Decoding, Task
+from measure.task import RunTask
 
 CORE = min(os.sched_getaffinity(0))
 PROGRAM = "import json, used; from measure import code_fingerprint; print(json.dumps(code_fingerprint.checksums()))"
-EXECUTED = [f"nmt_frontier/{name}.py" for name in ("__init__", "errors", "files")]
+EXECUTED = [f"nmt_frontier/{name}.py" for name in ("__init__", "command_line", "errors", "files")]
 EXECUTED += [f"measure/{name}.py" for name in ("__init__", "code_fingerprint", "timing_loop")]
 
 
@@ -75,8 +76,8 @@ def test_a_file_that_is_edited_while_it_runs_holds_for_nothing(project):
 def test_a_run_knows_the_code_of_its_engine(kind, engine, tmp_path):
     lines = sentences(3)
     records.write(tmp_path / "t.tsv.zst", zip(lines, lines, strict=True))
-    decoding = Decoding(folders()[kind], vocabulary_map=True, cores=(CORE,))
-    task = Task(decoding, [("t", tmp_path / "t.tsv.zst")], tmp_path / "run.json")
+    how = DecodingOptions(vocabulary_map=True, cores=(CORE,))
+    task = RunTask(folders()[kind], how, [("t", tmp_path / "t.tsv.zst")], tmp_path / "run.json")
     subprocess.run(task.command(tmp_path / "task.json"), check=True)
     code = json.loads((tmp_path / "run.json").read_text())["code"]
     needed = {"measure/run", "measure/task", "measure/timing_loop", "nmt_frontier/text/tokenizers"}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import chromium
 import pytest
+from descriptions import of_type
 from measured import replaced
 from outline import Outline
 from reports import FIXTURE, REFERENCE, run
@@ -23,7 +24,7 @@ from findings import captions, comparison
 from findings.comparison import pareto
 from formats import measurement
 from formats.shape import DECODERS, decoder_kind, registry, shape
-from measure.configuration import Configuration
+from measure.configuration import Configuration, ModelFolder
 from nmt_frontier.command import decoding
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json, write_text
@@ -165,9 +166,9 @@ def test_the_command_decodes_as_the_record_was_decoded(demo, tmp_path, monkeypat
         args = parser.parse_args(words[2:])
         known = ("beam_size", "vocabulary_map", "batch_tokens", "workers", "threads")
         assert {name: getattr(args, name) for name in known} == {name: record.value(name) for name in known}
-        label = Configuration(
-            args.model, record.decoding.beam_size, record.decoding.vocabulary_map, label=record.system.name
-        ).name
+        model, how = ModelFolder(args.model, of_type("int8")), record.decoding
+        way = Configuration(model, beam_size=how.beam_size, vocabulary_map=how.vocabulary_map, label=record.system.name)
+        label = way.name
         assert record.decoding.output == f"decoding/translations/{label}.{record.test_set}.txt"
         assert args.model.parent == Path("results/demo/models") / record.system.name
     assert captions.decoding_command(replaced(demo[0], output=None)) is None

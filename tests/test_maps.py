@@ -112,11 +112,11 @@ def test_every_map_is_timed_in_every_batch_size(timing, maps):
 def steps(model, maps, monkeypatch, seconds):
     """The rows of a timing with a fixed number of steps, in which the runs took these seconds, by map."""
 
-    def timed_run(timing, way, number, decode=map_timing.Timing.run):
+    def timed_run(timing, way, number, decode=map_timing.MapTimer.run):
         return replace(decode(timing, way, number), seconds=seconds[way.name][number - 1], others=None)
 
-    monkeypatch.setattr(map_timing.Timing, "run", timed_run)
-    timing = map_timing.Timing(model, sentences(10), CORE, steps=5)
+    monkeypatch.setattr(map_timing.MapTimer, "run", timed_run)
+    timing = map_timing.MapTimer(model, sentences(10), CORE, steps=5)
     rows = map_timing.measured(timing, maps[:1], [30], 5, Repeats(runs=2, noise=0.1), None)
     return {row["map"]: row for row in rows}
 
@@ -137,11 +137,11 @@ def test_an_output_layer_that_takes_no_time_is_an_error(model, maps, monkeypatch
 
 
 def test_the_first_batch_that_differs_from_the_map_is_named(model, maps, monkeypatch):
-    timing = map_timing.Timing(model, sentences(30), CORE, steps=None)
+    timing = map_timing.MapTimer(model, sentences(30), CORE, steps=None)
     message = r"CTranslate2 has \d+ candidates in batch 1, the map 1;"
     with monkeypatch.context() as patch, pytest.raises(UserError, match=message):
         patch.setattr(VocabularyMap, "candidates", lambda *_: {"a"})
-        timing.run(map_timing.Way("m", maps[0], 30), 1)
+        timing.run(map_timing.MapInBatches("m", maps[0], 30), 1)
 
     def other(found, sources, candidates=VocabularyMap.candidates):
         return {*candidates(found, sources), *(["more"] if sources == [timing.sources[4]] else [])}
@@ -149,12 +149,12 @@ def test_the_first_batch_that_differs_from_the_map_is_named(model, maps, monkeyp
     monkeypatch.setattr(VocabularyMap, "candidates", other)
     place = [places[0] for places in pipeline.batches(timing.sources, 1)].index(4)
     with pytest.raises(UserError, match=rf"CTranslate2 has (\d+) candidates in batch {place + 1}, the map (?!\1;)"):
-        timing.run(map_timing.Way("m", maps[0], 1), 1)
+        timing.run(map_timing.MapInBatches("m", maps[0], 1), 1)
 
 
 def test_the_toolkit_has_no_maps():
     with pytest.raises(UserError, match="OpenNMT-tf, which uses no such vocabulary map"):
-        map_timing.Timing(folders()["opennmt-tf"], ["a"], CORE, steps=None)
+        map_timing.MapTimer(folders()["opennmt-tf"], ["a"], CORE, steps=None)
 
 
 def test_maps_are_timed_in_the_native_engine_where_ctranslate2_does_not_run_the_student(maps, test_set, tmp_path):
@@ -174,11 +174,11 @@ def test_maps_are_timed_in_the_native_engine_where_ctranslate2_does_not_run_the_
 def test_a_map_that_the_native_engine_does_not_use_is_an_error(maps, monkeypatch):
     pytest.importorskip("native")
     folder = importlib.import_module("recurrent").folders()["int8"]
-    timing = map_timing.Timing(folder, sentences(30), CORE, steps=3)
-    assert timing.run(map_timing.Way("nothing", maps[0], 30), 1).seconds > 0
+    timing = map_timing.MapTimer(folder, sentences(30), CORE, steps=3)
+    assert timing.run(map_timing.MapInBatches("nothing", maps[0], 30), 1).seconds > 0
     monkeypatch.setattr(VocabularyMap, "candidates", lambda *_: set())
     with pytest.raises(UserError, match=r"native engine generates '.*' in sentence 1, which the map does not allow"):
-        timing.run(map_timing.Way("m", maps[1], 30), 1)
+        timing.run(map_timing.MapInBatches("m", maps[1], 30), 1)
 
 
 @pytest.fixture(scope="module")
@@ -239,8 +239,8 @@ def test_no_translation_is_longer_than_the_model_allows(model, maps, test_set, t
     folder = shutil.copytree(model, tmp_path / "int8")
     shutil.copy(maps[0], folder / "vmap.txt")
     redescribe(folder, max_decoding_length=1)
-    timing = map_timing.Timing(folder, sentences(5), CORE, steps=None)
-    timing.run(way := map_timing.Way("m", maps[0], 1), 1)
+    timing = map_timing.MapTimer(folder, sentences(5), CORE, steps=None)
+    timing.run(way := map_timing.MapInBatches("m", maps[0], 1), 1)
     assert {len(timing.tokenizer.encode(output)) for output in timing.outputs[way]} <= {0, 1}
     (whole,) = [row for row in explain(folder, sentences(1)[0]) if row.startswith("whole")]
     assert len(timing.tokenizer.encode(whole.split(maxsplit=1)[1])) == 1
@@ -263,7 +263,7 @@ def test_a_damaged_model_is_one_line(model, test_set, tmp_path, file, message):
     for work in (
         lambda: list(explain(folder, "a")),
         lambda: list(model_outputs.outputs(test_set, folder, "int8", folder / "sentencepiece.model", 1)),
-        lambda: map_timing.Timing(folder, ["a"], CORE, steps=None),
+        lambda: map_timing.MapTimer(folder, ["a"], CORE, steps=None),
     ):
         with pytest.raises(UserError, match=rf"int8.*{message}"):
             work()

@@ -12,8 +12,9 @@ from models import folders, sentences
 
 from formats import ctranslate2_products as products
 from formats import records
+from formats.decoding_options import DecodingOptions
 from measure import int8_other_cpus
-from measure.task import Decoding, Task
+from measure.task import RunTask
 from nmt_frontier import cpu
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -94,8 +95,8 @@ def test_set(tmp_path):
 
 @wheel
 def test_a_measurement_records_whether_it_saturated(test_set, tmp_path):
-    decoding = Decoding(folders()["int8"], vocabulary_map=True, cores=(min(os.sched_getaffinity(0)),))
-    call = Task(decoding, [("t", test_set)], tmp_path / "run.json").command(tmp_path / "task.json")
+    how = DecodingOptions(vocabulary_map=True, cores=(min(os.sched_getaffinity(0)),))
+    call = RunTask(folders()["int8"], how, [("t", test_set)], tmp_path / "run.json").command(tmp_path / "task.json")
     subprocess.run(call, env=os.environ | LIMITED, check=True)
     run = json.loads((tmp_path / "run.json").read_text())
     assert run["library"] == "oneDNN (AVX2)" and run["int8_saturates"] is True

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from descriptions import described
 from hypothesis import given
 from hypothesis import strategies as st
 from measured import measured, replaced
@@ -48,14 +49,15 @@ def test_a_pipeline_in_sentences_translates_each_line(corpus, most):
 
 
 def test_the_grid_has_a_name_and_a_signature_for_every_place(test_set):
-    found = beam_batch.grid(folders()["int8"], [1, 3], [1, 16], CORE)
+    (model,) = described(folders()["int8"])
+    found = beam_batch.grid(model, [1, 3], [1, 16], CORE)
     assert len({configuration.name for configuration in found}) == 4
     assert all(configuration.vocabulary_map for configuration in found)
-    assert found[-1].decoding.batch_sentences == 16
-    record = measured(length_penalty=1.0, **found[-1].settings)
+    assert found[-1].batch_sentences == 16
+    record = measured(length_penalty=1.0, **found[-1].recorded)
     assert "|batch:16s|" in kept_runs.signature(record)
     assert "|batch:512t|" in kept_runs.signature(replaced(record, batch_sentences=None))
-    assert "batch" not in protocol.Configuration(folders()["int8"]).name
+    assert "batch" not in protocol.Configuration(model).name
 
 
 def test_calls_are_warmed_up_and_timed_in_turn():

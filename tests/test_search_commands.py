@@ -286,9 +286,9 @@ def test_what_cannot_be_measured_is_refused(test_set, tmp_path):
     with pytest.raises(UserError, match="is for OpenNMT-tf, not for CTranslate2"):
         loading.describe_for(folders()["opennmt-tf"], CTranslate2)
     records.write(empty := tmp_path / "empty.tsv.zst", [("", "")])
-    conditions = in_process.Conditions(runs=1, noise=1.0, test_set=Path(empty), sentences=None, core=CORE)
+    session = in_process.Session(runs=1, noise=1.0, test_set=Path(empty), sentences=None, core=CORE)
     with pytest.raises(UserError, match="no sentence with a piece"):
-        in_process.pieces(folders()["int8"], conditions)
+        in_process.pieces(folders()["int8"], session)
     sys.argv = ["components", "--models", str(folders()["int8"]), "--beam-sizes", "99", "--test-set", str(test_set)]
     sys.argv += ["--output", str(tmp_path / "x.json")]
     with pytest.raises(UserError, match="at most 32"):

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from descriptions import redescribe
+from descriptions import described, redescribe
 from measured import replaced
 from models import folders, sentences
 
@@ -20,13 +20,15 @@ from findings.comparison import times_faster
 from formats import ctranslate2_products as products
 from formats import measurement, records
 from measure import score
-from measure.task import Task
+from measure.configuration import ModelFolder
+from measure.task import RunTask
 from nmt_frontier import machine
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_json
 from nmt_frontier.search import loading, tuned
 from nmt_frontier.search.engine import Search
 from nmt_frontier.search.loading import load
+from nmt_frontier.search.native import Native
 from nmt_frontier.search.switches import values
 from nmt_frontier.translator import Translator
 from papers.devlin2017 import identities, identities_report
@@ -62,9 +64,9 @@ def made_up(monkeypatch):
     def measured(call, **options):
         if "measure.run" not in call:
             return real(call, **options)
-        calls.append(task := Task.read(Path(call[-1])))
+        calls.append(task := RunTask.read(Path(call[-1])))
         decoding, output, workers = task.decoding, task.output, task.decoding.workers
-        number, baseline = int(output.suffixes[-2][1:]), "opennmt-tf" in str(decoding.model)
+        number, baseline = int(output.suffixes[-2][1:]), "opennmt-tf" in str(task.model)
         seconds = number * (10 * number if baseline else 1) / workers
         seconds /= (1 + decoding.threads) / 2
         seconds *= 0.8 if decoding.batch_tokens == 1024 else 1
@@ -138,7 +140,7 @@ def differences(configurations):
 
 
 def test_every_rung_has_one_switch_more(two_cores):
-    found = ladder.rungs(*folders().values())
+    found = ladder.rungs(*described(*folders().values()))
     engine = {"model", "baseline", "packed", "isa"}
     one_each = ["isa", "model", "sorting", "packed", "vocabulary_map", "overlap"]
     assert differences(found.values()) == [{"beam_size"}, engine, *({name} for name in one_each)]
@@ -153,22 +155,22 @@ def test_every_rung_has_one_switch_more(two_cores):
     assert set(all_cores) == set(one_core)  # the same sizes on both sides
     assert {(rung.workers, rung.cores) for rung in all_cores.values()} == {(2, (0, 1))}
     assert differences([one_core[256], all_cores[256]]) == [{"workers", "cores", "label"}]
-    same, own = ladder.native_rungs(folders()["float32"], last).values()  # with the settings of CTranslate2
+    same, own = ladder.native_rungs(*described(folders()["float32"]), last).values()  # with the settings of CTranslate2
     assert differences([last, same, own]) == [{"model", "isa", "map_per_sentence"}, {"map_per_sentence"}]
     assert not own.without and own.isa is None and own.batch_tokens == 512
 
 
 def test_some_machines_have_fewer_rungs(two_cores, monkeypatch):
     """On other CPUs than Intel's CTranslate2 has another library of matrix products, which never packs."""
-    packing = ladder.rungs(*folders().values())
+    packing = ladder.rungs(*described(*folders().values()))
     monkeypatch.setattr(products, "packs", lambda: False)
-    found = ladder.rungs(*folders().values())
+    found = ladder.rungs(*described(*folders().values()))
     assert set(packing) - set(found) == {"packed matrices"}
     assert not any("packed" in rung.without for rung in found.values())
     assert packing[ladder.OVERLAPPING] == found[ladder.OVERLAPPING]
     monkeypatch.setattr(machine, "cores", lambda: (3,))
     monkeypatch.setattr(loading, "isa", lambda *_: None)
-    found = ladder.rungs(*folders().values())
+    found = ladder.rungs(*described(*folders().values()))
     assert list(found)[-2:] == ["vocabulary map", "overlapping stages"]
     assert {rung.isa for rung in found.values()} == {None} and ladder.on_all_cores(found["overlapping stages"]) == {}
 
@@ -282,6 +284,7 @@ def gru(tmp_path):
 
 
 def test_a_ladder_without_ctranslate2_has_one_switch_a_rung(two_cores, gru):
+    gru = dict(zip(gru, described(*gru.values()), strict=True))
     (found,), apart = ladder.all_rungs(gru["opennmt-tf"], [gru[kind] for kind in ("float32", "int16", "int8")], None)
     one_each = ["beam_size", "model", "model", "vocabulary_map", "map_per_sentence", "sorting", "overlap"]
     assert [*found][2:5] == ["native engine, float32", "16 bits", "8 bits"]
@@ -416,8 +419,10 @@ def test_end_to_end_with_the_native_engine(two_cores, made_up, native, tmp_path)
 
 
 def test_the_settings_found_for_this_machine_are_used(two_cores, monkeypatch):
+    models = described(folders()["opennmt-tf"], folders()["int8"])
+
     def best():
-        return end_to_end.configurations(folders()["opennmt-tf"], folders()["int8"], label="x")[1::2]
+        return end_to_end.configurations(*models, label="x")[1::2]
 
     wide = {products.ISA: "AVX512"}
     assert [(c.environment, c.batch_tokens, c.workers) for c in best()] == [(wide, 512, 1), (wide, 256, 2)]
@@ -479,7 +484,8 @@ def test_scaling_of_two_engines(two_cores, made_up, native, tmp_path):
 
 
 def test_every_switch_is_off_once(two_cores, native, monkeypatch):
-    found = switches.configurations(native / "native-int8", [native / "native-int16", native / "native-float32"])
+    int8, *others = described(*(native / f"native-{kind}" for kind in ("int8", "int16", "float32")))
+    found = switches.configurations(int8, others)
     groups = {"everything": [], "everything, beam 4": [], "everything, 2 workers on 2 cores": []}
     for name, configuration in found.items():
         if name in groups:
@@ -494,7 +500,7 @@ def test_every_switch_is_off_once(two_cores, native, monkeypatch):
     assert everywhere == [{"workers", "threads"}]
     assert len({configuration.name for configuration in found.values()}) == len(found)
     monkeypatch.setattr(machine, "cores", lambda: (0,))
-    assert not any("cores" in name for name in switches.configurations(native / "native-int8", []))
+    assert not any("cores" in name for name in switches.configurations(int8, []))
 
 
 def test_switches(two_cores, made_up, native, tmp_path, monkeypatch):
@@ -529,13 +535,13 @@ def layered(tmp_path):
 
 
 def test_every_rung_computes_less_in_one_way_more(two_cores, layered):
-    found = identities.rungs(identities.by_type(layered))
+    found = identities.rungs(identities.by_type(described(*layered)))
     expected = ["model", "piece_products", "source_products", "polynomials", "equal_states", "model", "batch_sentences"]
     assert differences(found.values()) == [{name} for name in expected]
     assert {rung.beam_size for rung in found.values()} == {4} and all(rung.vocabulary_map for rung in found.values())
     for folder in layered:
         (folder / loading.of(folder).map_file).unlink()
-    assert not any(rung.vocabulary_map for rung in identities.rungs(identities.by_type(layered)).values())
+    assert not any(rung.vocabulary_map for rung in identities.rungs(identities.by_type(described(*layered))).values())
 
 
 def test_identities(two_cores, made_up, layered, tmp_path):
@@ -559,12 +565,12 @@ def test_identities(two_cores, made_up, layered, tmp_path):
 
     # Layers on top are needed in every type.
     with pytest.raises(UserError, match="--models: none in int16"):
-        identities.by_type(layered[:2])
+        identities.by_type(described(*layered[:2]))
     redescribe(layered[0], shape="1:1 d16 ff32 h2")
     with pytest.raises(UserError, match="1:1 d16 ff32 h2 has no fully connected layers"):
-        identities.by_type(layered)
+        identities.by_type(described(*layered))
     with pytest.raises(UserError, match="int8: is for CTranslate2, not for native"):
-        identities.by_type([folders()["int8"]])
+        ModelFolder.read(folders()["int8"], Native)
 
 
 def test_the_rows_of_a_papers_table(two_cores, made_up, layered, tmp_path, monkeypatch):
@@ -579,7 +585,7 @@ def test_the_rows_of_a_papers_table(two_cores, made_up, layered, tmp_path, monke
     rows = rows_of(rungs.table(found))
     assert "1.00 (1.00 to 1.00)" in rows["(3) the same"] and "1.00" not in rows["(1) plain"]
     with pytest.raises(UserError, match="--models: none of y for native in int16; the table needs it"):
-        table_rows.configuration(Row("y", "int16"), table_rows.by_system(layered), None)
+        table_rows.configuration(Row("y", "int16"), table_rows.by_system(described(*layered)), None)
 
 
 @pytest.mark.parametrize("table", [*tables.TABLES.values(), table3.ROWS, table5.ROWS], ids=len)

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from configurations import with_random_weights
+from descriptions import of_type
 from hypothesis import given
 from hypothesis import strategies as st
 
 from common.document import argument
 from findings.comparison import BASELINE
-from measure.configuration import Configuration
+from measure.configuration import Configuration, ModelFolder
 from nmt_frontier.text.items import SYMBOLS
 from study import config
 from study.configuration import typed
@@ -411,8 +412,8 @@ def test_people_read_every_measured_system_whatever_engine_has_it():
     assert formats["deep"] == BASELINE and formats["teacher"] == "float32" == OFFLINE["decoding"]["compute_types"][0]
     assert formats["tiny"] == "native-float32"
     for system, name in formats.items():
-        model = Path(study.paths.model(system, name))
-        decoded = Configuration(model, 4 if name == BASELINE else 2, label=system)
+        model = ModelFolder(Path(study.paths.model(system, name)), of_type("int8"))
+        decoded = Configuration(model, beam_size=4 if name == BASELINE else 2, label=system)
         text = f"{study.folder}/decoding/translations/{decoded.name}.{study.corpora.timed}.txt"
         assert study.models.shown(system) == text
 

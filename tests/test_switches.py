@@ -10,16 +10,16 @@ from types import SimpleNamespace
 
 import pytest
 from cpus import pretend
-from descriptions import redescribe
+from descriptions import described, redescribe
 from measured import measured
 from models import folders, sentences
 from translation import run
 
 from formats import ctranslate2_products, measurement
+from formats.decoding_options import DecodingOptions
 from measure import kept_runs
 from measure import run as measure_run
 from measure.configuration import Configuration
-from measure.task import Task
 from nmt_frontier.command import decoding
 from nmt_frontier.errors import UserError
 from nmt_frontier.search import loading, switches
@@ -29,7 +29,8 @@ from nmt_frontier.search.switches import SWITCHES
 from nmt_frontier.translator import Tokenizer, Translator
 
 OTHER = {name: {name: 3} if switch.unit else {"without": frozenset({name})} for name, switch in SWITCHES.items()}
-HERE = folders()
+ROOT, HERE = Path(__file__).parents[1], folders()
+(INT8,) = described(HERE["int8"])
 LINES = sentences(30, seed=6)
 CT2_SETS = {"avx2": ["GENERIC", "AVX", "AVX2"], "amx": ["GENERIC", "AVX", "AVX2", "AVX512"]}
 
@@ -83,17 +84,17 @@ def test_the_command_takes_switches_and_names_what_it_lacks():
 
 
 def test_every_switch_has_a_name_and_a_place_in_tasks_and_records(tmp_path):
-    plain = Configuration(HERE["int8"])
-    plain_document = Task(plain.decoding, [], tmp_path / "run").document()
-    record = measured(length_penalty=1.0, **plain.settings)
+    plain = Configuration(INT8)
+    plain_document = plain.task([], tmp_path / "run").document()
+    record = measured(length_penalty=1.0, **plain.recorded)
     written = set(SWITCHES) & set(record.as_json())
     assert written == {"sorting", "overlap", "packed"}  # others only if they differ: older records lack them
     for switch, more in OTHER.items():
         changed, value = replace(plain, **more), more.get(switch, False)
         assert changed.name == f"{plain.name}.{switch}-{value}"
-        document = Task(changed.decoding, [("t", tmp_path / "t")], tmp_path / "run").document()
+        document = changed.task([("t", tmp_path / "t")], tmp_path / "run").document()
         assert document["decoding"] == {**plain_document["decoding"], **more, "without": [*more.get("without", ())]}
-        other = measured(length_penalty=1.0, **changed.settings)
+        other = measured(length_penalty=1.0, **changed.recorded)
         assert other.as_json()[switch] == value and kept_runs.signature(other) != kept_runs.signature(record)
         assert measurement.Measurement.of(other.as_json()) == other
 
@@ -101,17 +102,39 @@ def test_every_switch_has_a_name_and_a_place_in_tasks_and_records(tmp_path):
 def test_names_and_signatures_of_several_switches_are_as_ever():
     """Their order is that of kept files."""
     more = {"isa": "AVX2", "batch_sentences": 1, "blocked_ngram": 3}
-    every = Configuration(HERE["int8"], **more, without=frozenset(switches.flags()))
-    assert every.name.removeprefix(Configuration(HERE["int8"]).name) == (
+    every = Configuration(INT8, **more, without=frozenset(switches.flags()))
+    assert every.name.removeprefix(Configuration(INT8).name) == (
         ".sorting-False.overlap-False.isa-AVX2.batch_sentences-1.map_per_sentence-False.remove_finished-False"
         ".shared_cache-False.blocked_ngram-3.parallel_scan-False.packed-False.piece_products-False"
         ".source_products-False.equal_states-False.polynomials-False"
     )
-    signature = kept_runs.signature(measured(length_penalty=1.0, isa=every.isa, **every.settings))
+    signature = kept_runs.signature(measured(length_penalty=1.0, **every.recorded))
     assert signature.partition("isa:AVX2|")[2] == (
         "sorting:no|overlap:no|packed:no|map_per_sentence:no|remove_finished:no|shared_cache:no|parallel_scan:no"
         "|piece_products:no|source_products:no|equal_states:no|polynomials:no|blocked:3|runs:1"
     )
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "results/reference").glob("*/measurements.json")), ids=str)
+def test_signatures_of_kept_records_are_as_ever(path):
+    for record in measurement.read(path):
+        assert kept_runs.signature(record) == record.signature
+
+
+def test_every_option_is_told_to_a_run_and_in_names_or_signatures_and_records(tmp_path):
+    other = {"beam_size": 4, "vocabulary_map": True, "batch_tokens": 64, "workers": 2, "threads": 2, "cores": (1, 2)}
+    other |= {"sentences": 9, "batch_sentences": 16, "isa": "AVX2", "blocked_ngram": 3}
+    other["without"] = frozenset({"sorting"})
+    assert other.keys() == DecodingOptions().options.keys()
+    plain = Configuration(INT8)
+    record = measured(length_penalty=1.0, **plain.recorded)
+    for name, value in other.items():
+        changed = replace(plain, **{name: value})
+        told, now = (each.task([], tmp_path).document()["decoding"] for each in (plain, changed))
+        assert [key for key in told if told[key] != now[key]] == [name]
+        found = measured(length_penalty=1.0, **changed.recorded)
+        assert getattr(found.decoding, name) == value and measurement.Measurement.of(found.as_json()) == found
+        assert (changed.name, kept_runs.signature(found)) != (plain.name, kept_runs.signature(record))
 
 
 @pytest.fixture
@@ -131,27 +154,27 @@ def test_an_entry_of_the_table_is_everywhere(pretend_switch, tmp_path):
     decoding.add(parser)
     assert re.search(r"--no-pixie-dust\s+decode by hand \(with wings\)", parser.format_help())
     assert parser.parse_args(["--model", str(tmp_path), "--no-pixie-dust"]).without == ["pixie_dust"]
-    plain, off = Configuration(HERE["int8"]), frozenset({"pixie_dust"})
+    plain, off = Configuration(INT8), frozenset({"pixie_dust"})
     changed = replace(plain, without=off)
-    assert changed.name == f"{plain.name}.pixie_dust-False" and changed.decoding.options["without"] == off
+    assert changed.name == f"{plain.name}.pixie_dust-False" and changed.task([], tmp_path).options["without"] == off
     with pytest.raises(UserError, match="CTranslate2 has no --no-pixie-dust; leave it out"):
         loading.load(HERE["int8"], Search(without=off))
-    record = measured(length_penalty=1.0, **changed.settings)
+    record = measured(length_penalty=1.0, **changed.recorded)
     assert "|pixie_dust:no|" in kept_runs.signature(record) and record.as_json()["pixie_dust"] is False
-    assert "pixie_dust" not in measured(length_penalty=1.0, **plain.settings).as_json()
+    assert "pixie_dust" not in measured(length_penalty=1.0, **plain.recorded).as_json()
     measurement.write(tmp_path / "m.json", [record])
     assert measurement.read(tmp_path / "m.json") == [record]
     assert "| `pixie_dust` | boolean |  | `true` | whether pixies decoded" in measurement.page()
 
 
 def test_a_name_that_is_no_switch_is_an_error():
-    for made in (Search, lambda **more: Configuration(HERE["int8"], **more), measured):
+    for made in (Search, lambda **more: Configuration(INT8, **more), measured):
         with pytest.raises(ValueError, match="no switch has the name dust"):
             made(without=frozenset({"dust"}))
 
 
 def test_the_documents_name_every_option():
-    text = " ".join((Path(__file__).parents[1] / "docs/decoding.md").read_text().split())
+    text = " ".join((ROOT / "docs/decoding.md").read_text().split())
     assert [name for name in SWITCHES if f"`{switches.option(name)}" not in text] == []
 
 
@@ -163,10 +186,11 @@ def test_the_variable_of_an_instruction_set_is_a_fact_of_the_engine(tmp_path, mo
     native.mkdir()
     (native / "model.json").write_text((HERE["int8"] / "model.json").read_text())
     redescribe(native, engine="native")
-    assert Configuration(HERE["int8"]).environment == {ctranslate2_products.ISA: "AVX512"}
-    assert Configuration(HERE["int8"], isa="AVX2").environment == {ctranslate2_products.ISA: "AVX2"}
-    assert Configuration(native).environment == {} and Configuration(native, isa="avx2").environment == {ISA: "avx2"}
-    assert Configuration(HERE["opennmt-tf"], isa="AVX2").environment == {}
+    assert Configuration(INT8).environment == {ctranslate2_products.ISA: "AVX512"}
+    assert Configuration(INT8, isa="AVX2").environment == {ctranslate2_products.ISA: "AVX2"}
+    read, toolkit = described(native, HERE["opennmt-tf"])
+    assert Configuration(read).environment == {} and Configuration(read, isa="avx2").environment == {ISA: "avx2"}
+    assert Configuration(toolkit, isa="AVX2").environment == {}
     monkeypatch.setenv(ISA, "portable")
     found = [loading.isa(folder) for folder in (native, HERE["int8"], HERE["opennmt-tf"])]
     assert found == ["portable", "AVX512", None]
@@ -227,7 +251,7 @@ def test_a_library_with_another_interface_is_one_line(native, part, monkeypatch)
 def test_every_function_of_the_interface_has_its_types(native):
     from nmt_frontier import bindings as engine
 
-    header = (Path(__file__).parents[1] / "engine/bindings/c_api.h").read_text()
+    header = (ROOT / "engine/bindings/c_api.h").read_text()
     declared = re.findall(r"NMT_EXPORT [^(;]*?nmt_(\w+)\((.*?)\);", header, re.DOTALL)
     types = {name: returned_and_taken[1] for name, returned_and_taken in engine._RETURN.items()} | engine._FAIL
     assert {name: arguments.count(",") + bool(arguments) for name, arguments in declared} == {

@@ -32,8 +32,8 @@ def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
     speeds |= {(isa, tokens): 5.0 for isa in sets for tokens in (64, 128, 2048)} | {(isa, 1024): 20.0 for isa in sets}
     monkeypatch.setattr(cpu, "flags", lambda: ctranslate2_products.AVX512)
 
-    def decode(folder, text, cores, settings, beam_size, number):
-        words = speeds[settings["isa"], settings["batch_tokens"]]
+    def decode(way, text, number):
+        words = speeds[way.isa, way.batch_tokens]
         return SimpleNamespace(test_sets={"text": SimpleNamespace(source_words=words, text_seconds=1.0, others=None)})
 
     monkeypatch.setattr(tune, "decode", decode)

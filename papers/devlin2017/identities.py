@@ -11,29 +11,27 @@ OpenNMT-tf, sentence by sentence with the same beam, if its folder is given.
 """
 
 import argparse
+import functools
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from findings import comparison
 from formats import measurement
 from measure import protocol
-from measure.configuration import Configuration
+from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
-from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.limits import ONE_CORE
-from nmt_frontier.search import loading
 from nmt_frontier.search.native import Native
 
 ALONE = "alone: "  # the names of what is no rung begin with it
+Folders = dict[str, ModelFolder]  # by type
 IDENTITIES = frozenset({"piece_products", "source_products", "polynomials", "equal_states"})
 
 
-def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
+def rungs(models: Folders, **common: Any) -> dict[str, Configuration]:
     """The rungs by name, from the lowest to the highest. models: native folders by type. common: fields of all."""
-    engine = loading.of(models["float32"])
-    mapped = all((folder / engine.map_file).exists() for folder in models.values())
+    mapped = all((folder.path / folder.engine.map_file).exists() for folder in models.values())
     plain = Configuration(
         models["float32"],
         beam_size=comparison.BEAM,
@@ -55,7 +53,7 @@ def rungs(models: dict[str, Path], **common: Any) -> dict[str, Configuration]:
     return found
 
 
-def alone(models: dict[str, Path], plain: Configuration) -> dict[str, Configuration]:
+def alone(models: Folders, plain: Configuration) -> dict[str, Configuration]:
     """Each way but the polynomials by itself, over ``plain`` with polynomials, which is first."""
     fast = plain.but(again={"polynomials"})
     ways = {
@@ -68,19 +66,18 @@ def alone(models: dict[str, Path], plain: Configuration) -> dict[str, Configurat
     return {f"{ALONE}{name}": way for name, way in ways.items()}
 
 
-def toolkit(folder: Path, plain: Configuration) -> dict[str, Configuration]:
+def toolkit(folder: ModelFolder, plain: Configuration) -> dict[str, Configuration]:
     """OpenNMT-tf, which has none of the switches and no map, searching as ``plain``."""
     same = replace(plain, model=folder, baseline=True, vocabulary_map=False, without=frozenset())
     return {f"{ALONE}OpenNMT-tf": same}
 
 
-def by_type(folders: list[Path]) -> dict[str, Path]:
+def by_type(folders: list[ModelFolder]) -> Folders:
     """Raises UserError for a missing type, and for models without fully connected layers."""
-    described = {folder: loading.describe_for(folder, Native) for folder in folders}
-    for folder, description in described.items():
-        if " FC " not in description.shape:
-            raise UserError(f"{folder}: {description.shape} has no fully connected layers on top")
-    found = {description.quantization: folder for folder, description in described.items()}
+    for folder in folders:
+        if " FC " not in folder.description.shape:
+            raise UserError(f"{folder.path}: {folder.description.shape} has no fully connected layers on top")
+    found = {folder.description.quantization: folder for folder in folders}
     if missing := {"float32", "int16", "int8"} - set(found):
         raise UserError(f"--models: none in {', '.join(sorted(missing))}")
     return found
@@ -88,8 +85,9 @@ def by_type(folders: list[Path]) -> dict[str, Path]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=there, nargs=3, required=True, help="native float32, int16 and int8 folders")
-    parser.add_argument("--baseline", type=there, help="folder of the same weights for OpenNMT-tf")
+    of_native = functools.partial(ModelFolder.read, engine=Native)
+    parser.add_argument("--models", type=of_native, nargs=3, required=True, help="in float32, int16 and int8")
+    parser.add_argument("--baseline", type=ModelFolder.read, help="folder of the same weights for OpenNMT-tf")
     protocol.speed_options(parser)
     args = parser.parse_args()
 

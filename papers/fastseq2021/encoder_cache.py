@@ -35,7 +35,7 @@ from experiments import altered_models
 from experiments.altered_models import ForcedLength, converted, exactly, write_few
 from formats.measurement import Spread
 from measure import in_process, timing_loop
-from measure.in_process import Conditions
+from measure.in_process import Session
 from measure.timing_loop import Usage, forget_peak, peak_rss_bytes, watch
 from nmt_frontier import machine
 from nmt_frontier.command_line import positive, there
@@ -83,7 +83,7 @@ def reordered(queries: Array, keys: Array, values: Array, origins: Array) -> tup
 
 
 @dataclass
-class Decoding(Usage):
+class MemoryUsage(Usage):
     """added_bytes: growth of the resident set by decoding with the loaded model."""
 
     added_bytes: int = 0
@@ -95,7 +95,7 @@ def batch_of(sentences: Batch, count: int, length: int) -> Batch:
     return [list(itertools.islice(pieces, length)) for _ in range(count)]
 
 
-def decoded(folder: str, batch: Batch, beam_size: int, core: int) -> Decoding:
+def decoded(folder: str, batch: Batch, beam_size: int, core: int) -> MemoryUsage:
     """Load the model in CTranslate2, in this process, which must be a new one, and decode a batch."""
     machine.pin([core])
     translator = altered_models.loaded(Path(folder))
@@ -103,7 +103,7 @@ def decoded(folder: str, batch: Batch, beam_size: int, core: int) -> Decoding:
     return added(lambda batch: translator.translate_batch(batch, **options), batch, core)
 
 
-def decoded_natively(folder: str, vmap: str, copied: bool, batch: Batch, beam_size: int, core: int) -> Decoding:
+def decoded_natively(folder: str, vmap: str, copied: bool, batch: Batch, beam_size: int, core: int) -> MemoryUsage:
     """As ``decoded``, in the native engine. vmap: its map; copied: keep a copy of the cache for each beam."""
     machine.pin([core])
     engine = ForcedLength(Path(folder), Path(vmap))
@@ -111,14 +111,14 @@ def decoded_natively(folder: str, vmap: str, copied: bool, batch: Batch, beam_si
     return added(lambda batch: engine.decode(batch, STEPS, beam_size, without=without), batch, core)
 
 
-def added(decode: Callable[[Batch], Any], batch: Batch, core: int) -> Decoding:
+def added(decode: Callable[[Batch], Any], batch: Batch, core: int) -> MemoryUsage:
     """Decode a batch with a model that is loaded in this process."""
     decode([batch[0][:1]])
     forget_peak()
     loaded = peak_rss_bytes()
     with watch([core]) as usage:
         decode(batch)
-    return Decoding(**vars(usage), added_bytes=peak_rss_bytes() - loaded)
+    return MemoryUsage(**vars(usage), added_bytes=peak_rss_bytes() - loaded)
 
 
 def in_new_process(function: Callable[..., Result], *arguments: Any) -> Result:
@@ -127,19 +127,19 @@ def in_new_process(function: Callable[..., Result], *arguments: Any) -> Result:
 
 
 def engine(
-    model: Path, beam_sizes: list[int], length: int, layers: int, units: int, conditions: Conditions
+    model: Path, beam_sizes: list[int], length: int, layers: int, units: int, session: Session
 ) -> list[CacheRow]:
     """A row for each beam, with sources of ``length`` pieces. layers, units: of the decoder."""
-    batch = batch_of(in_process.pieces(model, conditions), SENTENCES, length)
+    batch = batch_of(in_process.pieces(model, session), SENTENCES, length)
     one_copy = 2 * layers * SENTENCES * length * units * FLOAT  # keys and values
     with tempfile.TemporaryDirectory() as scratch:
         write_few(read_json(model / "shared_vocabulary.json"), vmap := Path(scratch) / "vmap.txt")
         with altered_models.folder(model, vmap=vmap) as folder:
             ways = {
-                beam: lambda _, beam=beam: in_new_process(decoded, str(folder), batch, beam, conditions.core)
+                beam: lambda _, beam=beam: in_new_process(decoded, str(folder), batch, beam, session.core)
                 for beam in beam_sizes
             }
-            decodings = timing_loop.timed(ways, conditions, "engine")
+            decodings = timing_loop.timed(ways, session, "engine")
     return [
         {"beam_size": beam, "length": length, "sentences": SENTENCES, "steps": STEPS}
         | in_process.seconds(runs, "cpu_seconds")
@@ -149,18 +149,18 @@ def engine(
     ]
 
 
-def native(model: Path, beam_sizes: list[int], batch: Batch, conditions: Conditions) -> list[CopiesRow]:
+def native(model: Path, beam_sizes: list[int], batch: Batch, session: Session) -> list[CopiesRow]:
     """A row for each beam, with one copy of the cache and with a copy for each beam."""
     with tempfile.TemporaryDirectory() as scratch:
         write_few(Vocabulary.read(model).target, text := Path(scratch) / "vmap.txt")
         vmap = converted(text, model, Path(scratch) / Native.map_file)
         ways = {
             (beam, copied): lambda _, beam=beam, copied=copied: in_new_process(
-                decoded_natively, str(model), str(vmap), copied, batch, beam, conditions.core
+                decoded_natively, str(model), str(vmap), copied, batch, beam, session.core
             )
             for beam, copied in itertools.product(beam_sizes, (False, True))
         }
-        decodings = timing_loop.timed(ways, conditions, "native engine")
+        decodings = timing_loop.timed(ways, session, "native engine")
     return [
         {"beam_size": beam, "length": len(batch[0]), "sentences": len(batch)}
         | both(one := decodings[beam, False], "shared")
@@ -171,7 +171,7 @@ def native(model: Path, beam_sizes: list[int], batch: Batch, conditions: Conditi
     ]
 
 
-def both(runs: list[Decoding], way: str) -> dict[str, float]:
+def both(runs: list[MemoryUsage], way: str) -> dict[str, float]:
     """CPU seconds and added memory of a way."""
     seconds = Spread.of(run.cpu_seconds for run in runs).fields(f"{way}_seconds")
     return seconds | Spread.of(run.added_bytes for run in runs).fields(f"{way}_bytes")
@@ -209,7 +209,7 @@ def repeat(step: Step, way: str) -> None:
         step.run(way)
 
 
-def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions: Conditions) -> list[StepRow]:
+def reckoning(beam_sizes: list[int], lengths: list[int], units: int, session: Session) -> list[StepRow]:
     """A row for each way, beam and length. Raises UserError where the ways have different results."""
     rows = []
     for beam, length in itertools.product(beam_sizes, lengths):
@@ -218,7 +218,7 @@ def reckoning(beam_sizes: list[int], lengths: list[int], units: int, conditions:
         if any(abs(other - first).max() > TOLERANCE for other in others):
             raise UserError(f"beam {beam}, {length} pieces: attention differs between one copy and many")
         jobs = {way: partial(repeat, step, way) for way in WAYS}
-        usages = in_process.timed(jobs, conditions, [conditions.core], f"beam {beam}, {length} pieces")
+        usages = in_process.timed(jobs, session, [session.core], f"beam {beam}, {length} pieces")
         for way, runs in usages.items():
             row = {"way": way, "beam_size": beam, "length": length, "cache_bytes": step.cache_bytes(way)}
             row |= Spread.of(usage.cpu_seconds / CALLS for usage in runs).fields("step_seconds")
@@ -245,20 +245,20 @@ def main() -> None:
     in_process.options(parser)
     args = parser.parse_args()
 
-    conditions, result = in_process.prepared(args)
+    session, result = in_process.prepared(args)
     first = args.models[0]
     layers, units = decoder(first)
     result |= {"model": loading.describe(first)}
     result |= {"layers": layers, "units": units, "heads": HEADS, "batch": BATCH}
     result |= {"engine_version": ctranslate2.__version__, "engine": [], "native": []}
-    batch = batch_of(in_process.pieces(first, conditions), SENTENCES, args.pieces)
+    batch = batch_of(in_process.pieces(first, session), SENTENCES, args.pieces)
     for model in args.models:
         if loading.of(model) is CTranslate2:
-            result |= {"engine": engine(model, args.beam_sizes, args.pieces, layers, units, conditions)}
+            result |= {"engine": engine(model, args.beam_sizes, args.pieces, layers, units, session)}
         else:
-            result |= {"native": native(model, args.beam_sizes, batch, conditions)}
+            result |= {"native": native(model, args.beam_sizes, batch, session)}
     # This process loaded NumPy before it was pinned, with a thread a core, which only large products would use.
-    result |= {"reckoning": in_new_process(reckoning, args.beam_sizes, args.lengths, units, conditions)}
+    result |= {"reckoning": in_new_process(reckoning, args.beam_sizes, args.lengths, units, session)}
     write_json(args.output, result)
 
 

@@ -113,7 +113,7 @@ def draw(result: Cache) -> Figure:
         axes.set_xlabel("beam")
         axes.legend()
     text = f"{rows[0]['sentences']} sources of {rows[0]['length']} pieces"
-    table_parts.document_footnote(picture, table_parts.Conditions.read(result), text)
+    table_parts.document_footnote(picture, result, text)
     return picture
 
 

@@ -27,7 +27,7 @@ from decode.engines.ctranslate2 import CTranslate2
 from experiments.altered_models import ForcedLength, exactly, loaded
 from formats.measurement import Spread
 from measure import in_process
-from measure.in_process import Conditions
+from measure.in_process import Session
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
@@ -129,11 +129,11 @@ def job(case: Case) -> Callable[[], None]:
     return steps
 
 
-def algorithms(beam_sizes: list[int], lengths: list[int], conditions: Conditions) -> list[AlgorithmRow]:
+def algorithms(beam_sizes: list[int], lengths: list[int], session: Session) -> list[AlgorithmRow]:
     """A row for each beam, length and algorithm."""
     cases = [Case(name, beam, length) for beam in beam_sizes for length in lengths for name in ALGORITHMS]
     jobs = {case: job(case) for case in cases}
-    usages = in_process.timed(jobs, conditions, [conditions.core], "algorithms")
+    usages = in_process.timed(jobs, session, [session.core], "algorithms")
     steps = {case: [usage.cpu_seconds / CALLS[case.way] for usage in runs] for case, runs in usages.items()}
     rows = []
     for case, seconds in steps.items():
@@ -161,12 +161,12 @@ ENGINES = {CTranslate2.name: (in_ctranslate2, CTRANSLATE2), Native.name: (in_nat
 
 
 def engine(
-    label: str, decode: Decode, ways: Iterable[str], batch: Batch, sizes: Sizes, conditions: Conditions
+    label: str, decode: Decode, ways: Iterable[str], batch: Batch, sizes: Sizes, session: Session
 ) -> list[BlockingRow]:
     """A row for each way, beam and length: with and without blocking, and the extra seconds of a step."""
     cases = [Case(way, *size) for size in sizes for way in ways]
     jobs = {case: functools.partial(decode, batch, case) for case in cases}
-    usages = in_process.timed(jobs, conditions, [conditions.core], label)
+    usages = in_process.timed(jobs, session, [session.core], label)
     rows = []
     for case in (case for case in cases if case.way != OFF):
         off, on = usages[case._replace(way=OFF)], usages[case]
@@ -187,19 +187,19 @@ def main() -> None:
     in_process.options(parser)
     args = parser.parse_args()
 
-    conditions, result = in_process.prepared(args)
+    session, result = in_process.prepared(args)
     result |= {"n": N, "sentences": SENTENCES}
     described = {model: loading.describe(model) for model in args.models}
     for model, description in described.items():
         if description.engine not in ENGINES:
             raise UserError(f"{model}: {loading.of(model).label} blocks no n-grams; leave it out")
     result |= {"model": described[args.models[0]], "engine_version": version("ctranslate2")}
-    result |= {"algorithms": algorithms(args.beam_sizes, args.lengths, conditions), "engine": []}
-    batch = in_process.pieces(args.models[0], conditions)[:SENTENCES]
+    result |= {"algorithms": algorithms(args.beam_sizes, args.lengths, session), "engine": []}
+    batch = in_process.pieces(args.models[0], session)[:SENTENCES]
     sizes = [*itertools.product(args.beam_sizes, args.lengths)]
     for model, description in described.items():
         load, ways = ENGINES[description.engine]
-        result["engine"] += engine(loading.of(model).label, load(model), ways, batch, sizes, conditions)
+        result["engine"] += engine(loading.of(model).label, load(model), ways, batch, sizes, session)
     write_json(args.output, result)
 
 

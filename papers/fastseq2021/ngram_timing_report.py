@@ -91,7 +91,7 @@ def draw(result: Ngrams) -> Figure:
         panel(axes, result, beam)
     picture.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=3)  # lines cross the panels
     text = f"batches of {result['sentences']} sentences"
-    table_parts.document_footnote(picture, table_parts.Conditions.read(result), text, RANDOM)
+    table_parts.document_footnote(picture, result, text, RANDOM)
     return picture
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from formats.records import sources
 from measure import in_process
-from measure.in_process import Conditions
+from measure.in_process import Session
 from nmt_frontier import machine
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
@@ -39,9 +39,7 @@ def agree(engine: Engine, prepared: list[Batch], pipelines: dict[str, Pipeline],
         raise UserError("the pipeline's translations are not those of the engine, so their times cannot be compared")
 
 
-def compared(
-    model: Path, lines: list[str], cores: list[int], workers: int, conditions: Conditions
-) -> list[PipelineRow]:
+def compared(model: Path, lines: list[str], cores: list[int], workers: int, session: Session) -> list[PipelineRow]:
     """A row for each way, with this number of workers on these cores."""
     machine.pin(cores)  # before the engine starts its threads
     engine, tokenizer = loading.load(model, Search(workers=workers)), Tokenizer(model)
@@ -55,7 +53,7 @@ def compared(
     with ThreadPoolExecutor(workers) as pool:
         calls = {ENGINE: lambda: list(pool.map(engine.translate, prepared))}
         calls |= {way: lambda pipeline=pipeline: list(pipeline.windows(lines)) for way, pipeline in pipelines.items()}
-        usages = in_process.timed(calls, conditions, cores, f"{workers} workers on {len(cores)} cores")
+        usages = in_process.timed(calls, session, cores, f"{workers} workers on {len(cores)} cores")
     words = sum(len(line.split()) for line in lines)
     setting = {"engine_label": engine.label, "workers": workers, "cores": cores, "batch_tokens": batch_tokens}
     return [
@@ -83,13 +81,13 @@ def main() -> None:
     description = loading.describe(args.models[0])
     lines = list(itertools.islice(itertools.cycle(sources(args.test_set)[: args.sentences]), args.lines))
     cores = sorted(machine.cores(), key=lambda core: core != args.core)  # --core first
-    conditions, shared = in_process.prepared(args)  # after ``cores``, as it leaves one only
+    session, shared = in_process.prepared(args)  # after ``cores``, as it leaves one only
     shared |= {"lines": len(lines), "model": description}
     rows = [
         row
         for model in args.models
         for used, workers in settings(cores)
-        for row in compared(model, lines, used, workers, conditions)
+        for row in compared(model, lines, used, workers, session)
     ]
     write_json(args.output, {**shared, "rows": rows})
 

@@ -68,7 +68,7 @@ def draw(result: Pipeline) -> Figure:
         axes.set_title(label)
     panels[0].set_ylabel("% of time over the bare engine")
     panels[0].legend()
-    table_parts.document_footnote(picture, table_parts.Conditions.read(result), f"{result['lines']:,} lines")
+    table_parts.document_footnote(picture, result, f"{result['lines']:,} lines")
     return picture
 
 

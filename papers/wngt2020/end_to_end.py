@@ -10,52 +10,50 @@ with a beam of 4, on one core.
 """
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from findings.comparison import BASELINE, BEAM
 from formats import measurement
 from measure import protocol
-from measure.configuration import Configuration
+from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
-from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.limits import ONE_CORE
-from nmt_frontier.search import loading, tuned
+from nmt_frontier.search import tuned
 from nmt_frontier.search.pipeline import MANY_CORES
 
 
-def configurations(baseline: Path, *rounded: Path, label: str, **common: Any) -> list[Configuration]:
+def configurations(baseline: ModelFolder, *rounded: ModelFolder, label: str, **common: Any) -> list[Configuration]:
     """One system: ``baseline`` in OpenNMT-tf, ``rounded`` of other engines in 8 bits. common: fields of all."""
     everywhere = machine.cores()
     todo = []
     for cores in dict.fromkeys((everywhere[:1], everywhere)):
         shared = {**common, "cores": cores, "label": f"{label}.{len(cores)}-cores"}
-        todo += [Configuration(baseline, BEAM, baseline=True, batch_tokens=ONE_CORE, **shared)]
+        todo += [Configuration(baseline, beam_size=BEAM, baseline=True, batch_tokens=ONE_CORE, **shared)]
         todo += [optimised(model, **shared) for model in rounded]
     return todo
 
 
-def optimised(model: Path, cores: tuple[int, ...], **shared: Any) -> Configuration:
+def optimised(model: ModelFolder, cores: tuple[int, ...], **shared: Any) -> Configuration:
     """A model in 8 bits with its fastest settings, a worker on each core."""
-    size = tuned.settings(model).get("batch_tokens", MANY_CORES) if len(cores) > 1 else ONE_CORE
+    size = tuned.settings(model.path).get("batch_tokens", MANY_CORES) if len(cores) > 1 else ONE_CORE
     return Configuration(model, vocabulary_map=True, batch_tokens=size, workers=len(cores), cores=cores, **shared)
 
 
-def searches(exact: Path, label: str) -> list[Configuration]:
+def searches(exact: ModelFolder, label: str) -> list[Configuration]:
     """The searches of the same weights in float32 that lost BLEU is relative to."""
     common = {"batch_tokens": ONE_CORE, "cores": machine.cores()[:1]}
-    return [Configuration(exact, beam, **common, label=f"{label}.beam-{beam}") for beam in (1, BEAM)]
+    return [Configuration(exact, beam_size=beam, **common, label=f"{label}.beam-{beam}") for beam in (1, BEAM)]
 
 
-def by_system(models: list[Path]) -> dict[str, list[Path]]:
+def by_system(models: list[ModelFolder]) -> dict[str, list[ModelFolder]]:
     """Folders by system, OpenNMT-tf's first. Raises UserError without exactly one of those or without others."""
-    found: dict[str, list[Path]] = {}
+    found: dict[str, list[ModelFolder]] = {}
     for model in models:
-        found.setdefault(loading.describe(model).system, []).append(model)
+        found.setdefault(model.description.system, []).append(model)
     for name, folders in found.items():
-        folders.sort(key=lambda folder: loading.describe(folder).engine != BASELINE)
-        others = [loading.describe(folder).engine != BASELINE for folder in folders]
+        folders.sort(key=lambda folder: folder.engine.name != BASELINE)
+        others = [folder.engine.name != BASELINE for folder in folders]
         if others.count(False) != 1 or len(others) == 1:
             raise UserError(f"--models: {name} needs one folder of OpenNMT-tf and some of other engines, to compare it")
     return found
@@ -64,15 +62,15 @@ def by_system(models: list[Path]) -> dict[str, list[Path]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     about = "folders of all systems: of OpenNMT-tf, and of other engines in 8 bits with maps"
-    parser.add_argument("--models", type=there, nargs="+", required=True, help=about)
-    parser.add_argument("--exact", type=there, nargs="*", default=[], help="in float32, one of each trained system")
+    parser.add_argument("--models", type=ModelFolder.read, nargs="+", required=True, help=about)
+    parser.add_argument("--exact", type=ModelFolder.read, nargs="*", default=[], help="float32 of each trained system")
     protocol.speed_options(parser)
     args = parser.parse_args()
 
     todo = []
     for name, (baseline, *rounded) in by_system(args.models).items():
         todo += configurations(baseline, *rounded, label=name, **protocol.text(baseline, args.sentences))
-    todo += [search for exact in args.exact for search in searches(exact, loading.describe(exact).system)]
+    todo += [search for exact in args.exact for search in searches(exact, exact.description.system)]
     measurement.write(args.output, protocol.timed(todo, args))
 
 

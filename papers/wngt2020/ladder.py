@@ -18,7 +18,6 @@ rung is held to that choice. The first engine in float32 with a beam of 4 is no 
 import argparse
 import itertools
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from findings import comparison
@@ -26,9 +25,8 @@ from findings.comparison import fastest
 from formats import ctranslate2_products, measurement
 from formats.measurement import UNTRAINED, Measurement
 from measure import protocol
-from measure.configuration import Configuration
+from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
-from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.limits import ONE_CORE
 from nmt_frontier.search import loading
@@ -47,18 +45,19 @@ from papers.wngt2020.rungs import (
 )
 
 BATCHES = (256, 512, 1024, 2048)  # tokens; the fastest is a rung
+Folders = dict[str, ModelFolder]  # by type
 
 
-def toolkit(baseline: Path, **shared: Any) -> dict[str, Configuration]:
+def toolkit(baseline: ModelFolder, **shared: Any) -> dict[str, Configuration]:
     """The rungs of OpenNMT-tf, all switches off. shared: fields of all configurations."""
     shared |= {"cores": machine.cores()[:1], "batch_tokens": ONE_CORE, "without": frozenset({"sorting", "overlap"})}
     greedy = Configuration(baseline, baseline=True, **shared)
     return {BEAM: replace(greedy, beam_size=comparison.BEAM), GREEDY: greedy}
 
 
-def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str, Configuration]:
+def rungs(baseline: ModelFolder, exact: ModelFolder, rounded: ModelFolder, **shared: Any) -> dict[str, Configuration]:
     """The rungs below the native engine, bottom up; ``exact`` and ``rounded``: CTranslate2's in float32 and 8 bits."""
-    isa, ladder = loading.isa(rounded), toolkit(baseline, **shared)
+    isa, ladder = loading.isa(rounded.path), toolkit(baseline, **shared)
     plain = replace(ladder[GREEDY], model=exact, baseline=False, isa=isa)
     plain = plain.but(without={"packed"}) if ctranslate2_products.packs() else plain
     if isa not in (None, HELD):
@@ -73,13 +72,13 @@ def rungs(baseline: Path, exact: Path, rounded: Path, **shared: Any) -> dict[str
     return ladder
 
 
-def native_rungs(model: Path, last: Configuration) -> dict[str, Configuration]:
+def native_rungs(model: ModelFolder, last: Configuration) -> dict[str, Configuration]:
     """The native engine with the settings of CTranslate2's ``last`` rung. model: a folder in 8 bits, with a map."""
     same = replace(last, model=model, isa=None)
     return {NATIVE: same.but(without={"map_per_sentence"}), MAP_PER_SENTENCE: same}
 
 
-def without_ctranslate2(baseline: Path, by_type: dict[str, Path], **shared: Any) -> dict[str, Configuration]:
+def without_ctranslate2(baseline: ModelFolder, by_type: Folders, **shared: Any) -> dict[str, Configuration]:
     """As ``rungs``, with the native engine instead of CTranslate2. by_type: its folders, at least float32 and int8."""
     ladder = toolkit(baseline, **shared)
     exact = replace(ladder[GREEDY], model=by_type["float32"], baseline=False)
@@ -109,28 +108,29 @@ def on_all_cores(last: Configuration) -> dict[int, Configuration]:
     return {size: replace(workers, batch_tokens=size, label=f"all-cores.{size}-tokens") for size in BATCHES}
 
 
-def reference(name: str, exact: Path, last: Configuration) -> dict[str, Configuration]:
+def reference(name: str, exact: ModelFolder, last: Configuration) -> dict[str, Configuration]:
     """The search that a trained model's lost BLEU is relative to, otherwise decoded like the last rung."""
-    if loading.describe(exact).role == UNTRAINED:
+    if exact.description.role == UNTRAINED:
         return {}
     return {name: replace(last, model=exact, beam_size=comparison.BEAM, vocabulary_map=False)}
 
 
-def by_engine(models: list[Path]) -> dict[str, dict[str, Path]]:
+def by_engine(models: list[ModelFolder]) -> dict[str, Folders]:
     """Folders by engine and type. Raises UserError where the first engine lacks float32 or 8 bits."""
-    found: dict[str, dict[str, Path]] = {comparison.CTRANSLATE2: {}, comparison.NATIVE: {}}
+    found: dict[str, Folders] = {comparison.CTRANSLATE2: {}, comparison.NATIVE: {}}
     for model in models:
-        description = loading.describe(model)
-        if description.engine not in found:
-            raise UserError(f"{model}: is for {loading.of(model).label}; give it as --baseline")
-        found[description.engine][description.quantization] = model
+        if model.engine.name not in found:
+            raise UserError(f"{model.path}: is for {model.engine.label}; give it as --baseline")
+        found[model.engine.name][model.description.quantization] = model
     first = found[comparison.CTRANSLATE2] or found[comparison.NATIVE]
     if missing := {"float32", "int8"} - set(first):
         raise UserError(f"--models: none in {' and '.join(sorted(missing))}; a ladder needs both of its first engine")
     return found
 
 
-def all_rungs(baseline: Path, models: list[Path], sentences: int | None) -> tuple[list[dict[str, Configuration]], dict]:
+def all_rungs(
+    baseline: ModelFolder, models: list[ModelFolder], sentences: int | None
+) -> tuple[list[dict[str, Configuration]], dict]:
     """The rungs of each engine, from the lowest to the highest, and the search that lost BLEU is relative to."""
     peer, native = by_engine(models).values()
     if not peer:
@@ -154,12 +154,12 @@ def best(by_tokens: dict[int, Measurement]) -> Measurement:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--baseline", type=there, required=True, help="model folder of OpenNMT-tf")
+    parser.add_argument("--baseline", type=ModelFolder.read, required=True, help="model folder of OpenNMT-tf")
     about = (
         "CTranslate2's in float32 and 8 bits, the native engine's in 8 bits, with maps; if CTranslate2 does not run the"
         " system, the native engine's in float32, 8 bits and optionally 16 bits"
     )
-    parser.add_argument("--models", type=there, nargs="+", required=True, help=about)
+    parser.add_argument("--models", type=ModelFolder.read, nargs="+", required=True, help=about)
     protocol.speed_options(parser)
     args = parser.parse_args()
 

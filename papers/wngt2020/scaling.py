@@ -8,17 +8,14 @@ model folders, one for each engine, take turns.
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from findings.comparison import fastest
 from formats import measurement
 from measure import protocol
-from measure.configuration import Configuration
+from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
-from nmt_frontier.command_line import there
 from nmt_frontier.errors import command
-from nmt_frontier.search import loading
 from papers.wngt2020.ladder import BATCHES
 
 
@@ -27,9 +24,9 @@ def counts(cores: int) -> list[int]:
     return sorted({min(2**power, cores) for power in range(cores.bit_length() + 1)})
 
 
-def configurations(model: Path, **common: Any) -> list[dict[int, Configuration]]:
+def configurations(model: ModelFolder, **common: Any) -> list[dict[int, Configuration]]:
     """The configurations of each way by the tokens of a batch; one way on one core. common: fields of all."""
-    cores, vocabulary_map = machine.cores(), loading.describe(model).vocabulary_map
+    cores, vocabulary_map = machine.cores(), model.description.vocabulary_map
     ways = []
     for count in counts(len(cores)):
         shared = {**common, "cores": cores[:count], "vocabulary_map": vocabulary_map}
@@ -41,7 +38,7 @@ def configurations(model: Path, **common: Any) -> list[dict[int, Configuration]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=there, nargs="+", required=True, help="folders of one system, an engine each")
+    parser.add_argument("--models", type=ModelFolder.read, nargs="+", required=True, help="one system, an engine each")
     protocol.speed_options(parser)
     args = parser.parse_args()
 

@@ -11,7 +11,6 @@ untrained model has no BLEU, only CPU time.
 import argparse
 import itertools
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from findings.comparison import BEAM
@@ -19,20 +18,19 @@ from formats import measurement
 from formats.measurement import UNTRAINED, Measurement, Scores
 from measure import protocol
 from measure.bootstrap import TestSet
-from measure.configuration import Conditions, Configuration
+from measure.configuration import Benchmark, Configuration, ModelFolder
 from nmt_frontier import machine
-from nmt_frontier.command_line import pick, positive, there
+from nmt_frontier.command_line import pick, positive
 from nmt_frontier.errors import command
-from nmt_frontier.search import loading
 
 BEAMS = (1, 2, 3, 4, 5)
 BATCHES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # up to 5 in the paper
 SAMPLES = 1  # of the bootstrap; no p-values are needed
 
 
-def grid(model: Path, beams: list[int], batches: list[int], core: int, **common: Any) -> list[Configuration]:
+def grid(model: ModelFolder, beams: list[int], batches: list[int], core: int, **common: Any) -> list[Configuration]:
     """A configuration for each beam and each number of sentences in a batch. common: fields of all."""
-    common |= {"vocabulary_map": loading.describe(model).vocabulary_map, "cores": (core,)}
+    common |= {"vocabulary_map": model.description.vocabulary_map, "cores": (core,)}
     return [
         Configuration(model, beam_size=beam, batch_sentences=sentences, **common)
         for beam, sentences in itertools.product(beams, batches)
@@ -41,8 +39,8 @@ def grid(model: Path, beams: list[int], batches: list[int], core: int, **common:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=there, required=True, help="model folder")
-    parser.add_argument("--exact", type=there, nargs="?", help="folder of the same weights in float32")
+    parser.add_argument("--model", type=ModelFolder.read, required=True, help="model folder")
+    parser.add_argument("--exact", type=ModelFolder.read, nargs="?", help="folder of the same weights in float32")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=BEAMS)
     parser.add_argument("--batch-sentences", type=positive, nargs="+", default=BATCHES)
     parser.add_argument("--core", type=int, default=machine.cores()[0])
@@ -53,15 +51,15 @@ def main() -> None:
     text = protocol.text(args.model, args.sentences)
     todo = grid(args.model, args.beam_sizes, args.batch_sentences, args.core, **text)
     searches = (1, BEAM) if args.exact else ()
-    todo += [Configuration(args.exact, beam, cores=(args.core,), label=f"beam-{beam}") for beam in searches]
-    records = protocol.measured(todo, pick(Conditions, args))
+    todo += [Configuration(args.exact, beam_size=beam, cores=(args.core,), label=f"beam-{beam}") for beam in searches]
+    records = protocol.measured(todo, pick(Benchmark, args))
     test_sets = {name: TestSet(path, args.target_language, SAMPLES) for name, path in args.test_sets}
 
     def scored(record: Measurement) -> Measurement:
         quality, _ = test_sets[record.test_set].score(args.output.parent / record.decoding.output)
         return replace(record, scores=Scores(**quality))
 
-    untrained = loading.describe(args.model).role == UNTRAINED
+    untrained = args.model.description.role == UNTRAINED
     measurement.write(args.output, records if untrained else map(scored, records))
 
 

@@ -90,15 +90,7 @@ def draw(records: list[Measurement]) -> Figure:
     for axes, measure in zip(picture.subplots(1, len(shown), squeeze=False).flat, shown, strict=True):
         heat(axes, places(records), measure)
     first = records[0]
-    conditions = table_parts.Conditions(
-        first.system.name,
-        first.system.shape,
-        first.test_set,
-        first.timing.runs,
-        first.conditions.cpu,
-        first.decoding.isa,
-    )
-    table_parts.document_footnote(picture, conditions, f"{first.decoding.sentences:,} sentences")
+    table_parts.document_footnote(picture, first.as_json(), f"{first.decoding.sentences:,} sentences")
     return picture
 
 

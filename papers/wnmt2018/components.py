@@ -35,7 +35,7 @@ from formats import ctranslate2_loading
 from formats.experiments import FEW
 from formats.measurement import Spread
 from measure import in_process
-from measure.in_process import Conditions
+from measure.in_process import Session
 from measure.timing_loop import Usage
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
@@ -149,20 +149,20 @@ def length(translator: ctranslate2.Translator, batches: list[Batch]) -> int:
     return max(round(sum(lengths) / len(lengths)), 2)
 
 
-def measured(models: list[Path], beam_sizes: list[int], conditions: Conditions) -> list[ComponentsRow]:
+def measured(models: list[Path], beam_sizes: list[int], session: Session) -> list[ComponentsRow]:
     """A row for each model and beam, and for each beam of the last model with its map, all timed in turn."""
     first, last = models[0], models[-1]
     ways = [Way(model, beam, False) for model in models for beam in beam_sizes]
     if loading.describe_for(last, CTranslate2).vocabulary_map:
         ways += [Way(last, beam, True) for beam in beam_sizes]
-    batches = in_process.in_batches(in_process.pieces(first, conditions), ONE_CORE)
+    batches = in_process.in_batches(in_process.pieces(first, session), ONE_CORE)
     with contextlib.ExitStack() as stack:
         few = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "vmap.txt"
         write_few(read_json(first / "shared_vocabulary.json"), few)
         variants = {model: Variants(model, stack, few) for model in models}
         steps = length(variants[first].whole, batches)
         todo = {key: job for way in ways for key, job in jobs(variants[way.model], way, batches, steps).items()}
-        usages = in_process.timed(todo, conditions, [conditions.core], "components")
+        usages = in_process.timed(todo, session, [session.core], "components")
     return [row(way, {name: runs for (other, name), runs in usages.items() if other == way}, steps) for way in ways]
 
 
@@ -175,15 +175,15 @@ def main() -> None:
     if 2 * max(args.beam_sizes) > FEW:
         raise UserError(f"--beam-sizes: at most {FEW // 2}, or the search would look at all of {FEW} candidates")
 
-    conditions, shared = in_process.prepared(args)
-    sentences = in_process.pieces(args.models[0], conditions)
+    session, shared = in_process.prepared(args)
+    sentences = in_process.pieces(args.models[0], session)
     shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
     inferred = [model for model in args.models if loading.of(model) is CTranslate2]
     clocked = [model for model in args.models if model not in inferred]
-    rows = measured(inferred, args.beam_sizes, conditions) if inferred else []
+    rows = measured(inferred, args.beam_sizes, session) if inferred else []
     if clocked:
         batches = in_process.in_batches(sentences, ONE_CORE)
-        rows += components_native.rows(clocked, args.beam_sizes, batches, conditions)
+        rows += components_native.rows(clocked, args.beam_sizes, batches, session)
     write_json(args.output, {**shared, "rows": rows})
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from formats.experiments import Share
 from formats.measurement import Spread
 from measure import in_process, timing_loop
-from measure.in_process import Conditions
+from measure.in_process import Session
 from measure.timing_loop import Usage, watch
 from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Batch, Engine, Search
@@ -53,17 +53,17 @@ Profiled = Callable[[Engine, list[Batch], int], Profile]  # decodes batches on a
 
 
 def row(
-    model: Path, search: Search, how: str, profiled: Profiled, batches: list[Batch], conditions: Conditions
+    model: Path, search: Search, how: str, profiled: Profiled, batches: list[Batch], session: Session
 ) -> ComponentsRow:
     """Shares of the components, and times of decoding without the clock; both take turns. how: kind of clock."""
     engine = loading.load(model, search)
     engine.translate(batches[0])  # warm-up
     usages = timing_loop.timed(
         {
-            "profiled": lambda _: profiled(engine, batches, conditions.core),
-            "bare": functools.partial(in_process.watched, lambda: decode(engine, batches), [conditions.core]),
+            "profiled": lambda _: profiled(engine, batches, session.core),
+            "bare": functools.partial(in_process.watched, lambda: decode(engine, batches), [session.core]),
         },
-        conditions,
+        session,
         f"{engine.label}, beam {search.beam_size}",
     )
     profiles, bare = usages["profiled"], usages["bare"]
@@ -109,11 +109,9 @@ def profiled(engine: Native, batches: list[Batch], core: int) -> Profile:
     return Profile(**vars(usage), shares=grouped(shares, GROUPS), operators=grouped(shares, OPERATORS))
 
 
-def rows(
-    models: list[Path], beam_sizes: list[int], batches: list[Batch], conditions: Conditions
-) -> list[ComponentsRow]:
+def rows(models: list[Path], beam_sizes: list[int], batches: list[Batch], session: Session) -> list[ComponentsRow]:
     """A row for each model, beam and, of the last model, map. Raises UserError for a folder of another engine."""
     mapped = [loading.describe_for(model, Native).vocabulary_map for model in models]
     ways = [(model, Search(beam)) for model, beam in product(models, beam_sizes)]
     ways += [(models[-1], Search(beam, vocabulary_map=True)) for beam in beam_sizes if mapped[-1]]
-    return [row(model, search, CLOCK, profiled, batches, conditions) for model, search in ways]
+    return [row(model, search, CLOCK, profiled, batches, session) for model, search in ways]

@@ -104,8 +104,7 @@ def draw(result: Components) -> Figure:
     grid = picture.subplots(len(panels), height_ratios=heights, squeeze=False)
     for axes, (key, shown) in zip(grid.flat, panels.items(), strict=True):
         _bars(axes, shown, [row[key] for row in shown], PARTS[key])
-    conditions = table_parts.Conditions.read(result)
-    table_parts.document_footnote(picture, conditions, f"{result['sentences']:,} sentences", NEGATIVE)
+    table_parts.document_footnote(picture, result, f"{result['sentences']:,} sentences", NEGATIVE)
     return picture
 
 

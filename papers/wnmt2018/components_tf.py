@@ -127,12 +127,12 @@ def main() -> None:
     args = parser.parse_args()
 
     loading.describe_for(args.model, OpenNMTTF)
-    conditions, shared = in_process.prepared(args)
-    sentences = in_process.pieces(args.model, conditions)
+    session, shared = in_process.prepared(args)
+    sentences = in_process.pieces(args.model, session)
     shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
     batches = in_process.in_batches(sentences, ONE_CORE)
     rows = [
-        components_native.row(args.model, Search(beam), PROFILER, profiled, batches, conditions)
+        components_native.row(args.model, Search(beam), PROFILER, profiled, batches, session)
         for beam in args.beam_sizes
     ]
     write_json(args.output, {**shared, "rows": rows})

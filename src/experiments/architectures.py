@@ -5,41 +5,37 @@ with the map of each sentence. CTranslate2 only runs Transformers with self-atte
 """
 
 import argparse
-from pathlib import Path
 
 from decode import engines
 from findings.comparison import BASELINE, NATIVE
 from formats import measurement
 from measure import protocol
-from measure.configuration import Configuration
+from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
-from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.limits import ONE_CORE
-from nmt_frontier.search import loading
 
 
-def configuration(model: Path, sentences: int | None) -> Configuration:
+def configuration(model: ModelFolder, sentences: int | None) -> Configuration:
     """Raises UserError for the folder of another engine."""
-    engine = loading.describe(model).engine
-    if engine not in (BASELINE, NATIVE):
+    if model.engine.name not in (BASELINE, NATIVE):
         names = " and ".join(engines.ENGINES[name].label for name in (BASELINE, NATIVE))
-        raise UserError(f"{model}: is for {engines.ENGINES[engine].label}; here {names} are compared")
-    native = engine == NATIVE
+        raise UserError(f"{model.path}: is for {model.engine.label}; here {names} are compared")
+    native = model.engine.name == NATIVE
     return Configuration(
         model,
         vocabulary_map=native,
         baseline=not native,
         batch_tokens=ONE_CORE,
         cores=machine.cores()[:1],
-        label=model.parent.name,
+        label=model.path.parent.name,
         **protocol.text(model, sentences),
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=there, nargs="+", required=True, help="model folders of all systems")
+    parser.add_argument("--models", type=ModelFolder.read, nargs="+", required=True, help="folders of all systems")
     protocol.speed_options(parser)
     args = parser.parse_args()
 

@@ -43,7 +43,7 @@ SAMPLES = 1000  # of the bootstrap
 COUNTED = 50  # batches that are checked
 
 
-class Way(NamedTuple):
+class MapInBatches(NamedTuple):
     """A map, None for the whole vocabulary, and the pieces of a batch, 1 for single sentences."""
 
     name: str
@@ -51,9 +51,9 @@ class Way(NamedTuple):
     batch_tokens: int
 
     @property
-    def whole(self) -> "Way":
+    def whole(self) -> "MapInBatches":
         """The whole vocabulary in batches of the same size."""
-        return Way(WHOLE, None, self.batch_tokens)
+        return MapInBatches(WHOLE, None, self.batch_tokens)
 
 
 def with_map(folder: Path, path: Path | None) -> AbstractContextManager[Path]:
@@ -64,7 +64,7 @@ def with_map(folder: Path, path: Path | None) -> AbstractContextManager[Path]:
 class InCTranslate2:
     """CTranslate2 with the map of a way. steps: pieces of each translation, free up to ``longest`` if None."""
 
-    def __init__(self, model: Path, way: Way, steps: int | None, longest: int):
+    def __init__(self, model: Path, way: MapInBatches, steps: int | None, longest: int):
         with with_map(model, way.map) as folder:
             self._translator = altered_models.loaded(folder)
         lengths = {"max_decoding_length": steps or longest, "min_decoding_length": steps or 0}
@@ -73,7 +73,7 @@ class InCTranslate2:
     def decode(self, batch: Batch) -> Batch:
         return [result.hypotheses[0] for result in self._translator.translate_batch(batch, **self._options)]
 
-    def candidates(self, cut: list[Batch], way: Way, vocabulary_map: VocabularyMap | None) -> float:
+    def candidates(self, cut: list[Batch], way: MapInBatches, vocabulary_map: VocabularyMap | None) -> float:
         """Their mean number in a batch. Raises UserError where CTranslate2 has another number than the map."""
         one_step = {"max_decoding_length": 1, "min_decoding_length": 0, "return_logits_vocab": True}
         options = self._options | one_step
@@ -94,7 +94,7 @@ class InCTranslate2:
 class InNative:
     """As InCTranslate2, in the native engine."""
 
-    def __init__(self, model: Path, way: Way, steps: int | None, longest: int):
+    def __init__(self, model: Path, way: MapInBatches, steps: int | None, longest: int):
         self._entries = len(Vocabulary.read(model).target)
         with tempfile.TemporaryDirectory() as folder:
             path = converted(way.map, model, Path(folder) / Native.map_file) if way.map else None
@@ -104,7 +104,7 @@ class InNative:
     def decode(self, batch: Batch) -> Batch:
         return self._engine.decode(batch, self._longest, beam_size=1, shortest=self._shortest)
 
-    def candidates(self, cut: list[Batch], way: Way, vocabulary_map: VocabularyMap | None) -> float:
+    def candidates(self, cut: list[Batch], way: MapInBatches, vocabulary_map: VocabularyMap | None) -> float:
         """Their mean number for a sentence. Raises UserError where a translation contains other pieces."""
         if vocabulary_map is None:
             return float(self._entries)
@@ -122,7 +122,7 @@ class InNative:
 ENGINES = {CTranslate2.name: InCTranslate2, Native.name: InNative}
 
 
-class Timing:
+class MapTimer:
     """Decodes a test set in one way after the other.
 
     sources: its sentences in pieces. candidates: mean number per batch, in the native engine per sentence. outputs: the
@@ -140,10 +140,10 @@ class Timing:
         self._model, self._core, self._steps = model, core, steps
         # A map may be large: load only entries that the test set looks up, and keep one map for all sizes of batches.
         self._load = functools.lru_cache(1)(functools.partial(VocabularyMap.load, sources=self.sources))
-        self.candidates: dict[Way, float] = {}
-        self.outputs: dict[Way, list[str]] = {}
+        self.candidates: dict[MapInBatches, float] = {}
+        self.outputs: dict[MapInBatches, list[str]] = {}
 
-    def run(self, way: Way, number: int) -> Usage:
+    def run(self, way: MapInBatches, number: int) -> Usage:
         """Decode the test set once. Raises UserError where the engine does not use the map."""
         cut = in_process.in_batches(self.sources, way.batch_tokens)
         engine = ENGINES[self.description.engine](self._model, way, self._steps, longest_output(self.description))
@@ -155,7 +155,7 @@ class Timing:
         self._keep(way, decoded)
         return usage
 
-    def _keep(self, way: Way, decoded: list[Batch]) -> None:
+    def _keep(self, way: MapInBatches, decoded: list[Batch]) -> None:
         """Keep the translations in the order of the test set. Raises UserError where an earlier run had others."""
         outputs = [""] * len(self.sources)
         for places, batch in zip(batches(self.sources, way.batch_tokens), decoded, strict=True):
@@ -165,10 +165,10 @@ class Timing:
             raise UserError(f"{way.name}, batches of {way.batch_tokens}: not the same translation in every run")
 
 
-Runs = dict[Way, list[Usage]]
+Runs = dict[MapInBatches, list[Usage]]
 
 
-def times(way: Way, runs: Runs, candidates: float) -> MapTimingRow:
+def times(way: MapInBatches, runs: Runs, candidates: float) -> MapTimingRow:
     """The times of one way, and how many times faster it is than the whole vocabulary, run by run."""
     return {
         "map": way.name,
@@ -180,7 +180,7 @@ def times(way: Way, runs: Runs, candidates: float) -> MapTimingRow:
     }
 
 
-def output_layer(way: Way, runs: Runs, nothing: Way) -> dict[str, float | None]:
+def output_layer(way: MapInBatches, runs: Runs, nothing: MapInBatches) -> dict[str, float | None]:
     """The share of the output layer in a way's time, and how many times faster it is than the whole vocabulary's.
 
     nothing: the way without candidates. Raises UserError where a run was not slower than that: the time of the output
@@ -198,7 +198,7 @@ def output_layer(way: Way, runs: Runs, nothing: Way) -> dict[str, float | None]:
     return fields | Spread.of(times_faster.tolist()).fields("output_layer_times_faster") | {"others": others}
 
 
-def scores(timing: Timing, way: Way, test_set: TestSet) -> dict[str, float | str]:
+def scores(timing: MapTimer, way: MapInBatches, test_set: TestSet) -> dict[str, float | str]:
     """BLEU of one way, and its difference to the whole vocabulary with the paired bootstrap."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("own", "whole")]
@@ -209,7 +209,7 @@ def scores(timing: Timing, way: Way, test_set: TestSet) -> dict[str, float | str
 
 
 def measured(
-    timing: Timing,
+    timing: MapTimer,
     maps: list[Path],
     batch_tokens: list[int],
     steps: int | None,
@@ -222,13 +222,13 @@ def measured(
     with tempfile.TemporaryDirectory() as folder:
         write_text(nothing := Path(folder) / NOTHING, "\t\n")
         named = {WHOLE: None, **({NOTHING: nothing} if steps else {}), **{path.stem: path for path in maps}}
-        ways = [Way(name, path, tokens) for name, path in named.items() for tokens in batch_tokens]
+        ways = [MapInBatches(name, path, tokens) for name, path in named.items() for tokens in batch_tokens]
         runs = timing_loop.timed({way: functools.partial(timing.run, way) for way in ways}, repeats, "timing")
     rows = []
     for way in ways:
         row = times(way, runs, timing.candidates[way])
         if steps and way.name != NOTHING:
-            row |= output_layer(way, runs, Way(NOTHING, nothing, way.batch_tokens))
+            row |= output_layer(way, runs, MapInBatches(NOTHING, nothing, way.batch_tokens))
         rows.append(row | (scores(timing, way, test_set) if test_set else {}))
     return rows
 
@@ -243,11 +243,11 @@ def main() -> None:
     in_process.options(parser)
     args = parser.parse_args()
 
-    conditions, shared = in_process.prepared(args)
-    timing = Timing(args.model, sources(args.test_set)[: args.sentences], args.core, args.steps)
+    session, shared = in_process.prepared(args)
+    timing = MapTimer(args.model, sources(args.test_set)[: args.sentences], args.core, args.steps)
     test_set = None if args.steps or args.sentences else TestSet(args.test_set, args.target_language, SAMPLES)
     shared |= {"model": timing.description, "sentences": len(timing.sources), "steps": args.steps, "core": args.core}
-    rows = measured(timing, args.maps, args.batch_tokens, args.steps, conditions, test_set)
+    rows = measured(timing, args.maps, args.batch_tokens, args.steps, session, test_set)
     write_json(args.output, {**shared, "rows": rows})
 
 

@@ -11,19 +11,18 @@ all cores a worker each. Rows are compared with *everything* of their group, run
 """
 
 import argparse
+import functools
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from findings import comparison
 from formats import measurement
 from measure import protocol
-from measure.configuration import Configuration
+from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
-from nmt_frontier.command_line import there
 from nmt_frontier.errors import command
 from nmt_frontier.limits import ONE_CORE
-from nmt_frontier.search import loading, native
+from nmt_frontier.search import native
 from nmt_frontier.search.native import Native
 from nmt_frontier.search.pipeline import MANY_CORES
 
@@ -37,7 +36,7 @@ def instruction_sets() -> list[str]:
     return native.library().available_sets()[-2::-1]
 
 
-def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, Configuration]:
+def configurations(model: ModelFolder, others: list[ModelFolder], **common: Any) -> dict[str, Configuration]:
     """All rows by name, in groups. model: folder in 8 bits. others: in other types. common: fields of all."""
     cores = machine.cores()
     everything = Configuration(model, vocabulary_map=True, batch_tokens=ONE_CORE, cores=cores[:1], **common)
@@ -52,7 +51,7 @@ def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, 
         "weights packed for every product": everything.but(without={"packed"}),
         "finished sentences kept": everything.but(without={"remove_finished"}),
         **{f"held to {name}": replace(everything, isa=name) for name in instruction_sets()},
-        **{loading.describe(other).quantization: replace(everything, model=other) for other in others},
+        **{other.description.quantization: replace(everything, model=other) for other in others},
         f"{EVERYTHING}, beam {comparison.BEAM}": beam,
         "copies of the encoder's cache": beam.but(without={"shared_cache"}),
         f"{BLOCKED}, with vectors": blocked,
@@ -67,13 +66,12 @@ def configurations(model: Path, others: list[Path], **common: Any) -> dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=there, required=True, help="folder of the native engine in 8 bits, with a map")
-    parser.add_argument("--others", type=there, nargs="*", default=[], help="the same weights in other types")
+    of_native = functools.partial(ModelFolder.read, engine=Native)
+    parser.add_argument("--model", type=of_native, required=True, help="native folder in 8 bits, with a map")
+    parser.add_argument("--others", type=of_native, nargs="*", default=[], help="the same weights in other types")
     protocol.speed_options(parser)
     args = parser.parse_args()
 
-    for model in (args.model, *args.others):
-        loading.describe_for(model, Native)
     named = configurations(args.model, args.others, **protocol.text(args.model, args.sentences))
     measurement.write(args.output, protocol.rungs(named, args))
 

@@ -7,24 +7,21 @@ in turn. Rows that are described alike are one measurement.
 import argparse
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 from findings.comparison import BASELINE, NATIVE
 from formats import measurement
 from measure import protocol
-from measure.configuration import Configuration
+from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
-from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError
 from nmt_frontier.limits import ONE_CORE
-from nmt_frontier.search import loading
 
-Folders = dict[tuple[str, str, str], Path]  # by system, engine and type
+Folders = dict[tuple[str, str, str], ModelFolder]  # by system, engine and type
 
 
 class Row(NamedTuple):
-    """A system, named after its shape, an engine, and settings of measure.task.Decoding.
+    """A system, named after its shape, an engine, and options of formats.decoding_options.
 
     share: of the sentences that are decoded, for rows that take long.
     """
@@ -50,11 +47,11 @@ def models(rows: Iterable[Row]) -> list[tuple[str, str]]:
     return list(dict.fromkeys(row.model for row in rows))
 
 
-def by_system(folders: list[Path]) -> Folders:
-    described = {folder: loading.describe(folder) for folder in folders}
+def by_system(folders: list[ModelFolder]) -> Folders:
+    described = ((folder.description, folder) for folder in folders)
     return {
         (about.system.removesuffix("-untrained"), about.engine, about.quantization): folder
-        for folder, about in described.items()
+        for about, folder in described
     }
 
 
@@ -64,14 +61,14 @@ def configuration(row: Row, folders: Folders, sentences: int | None) -> Configur
         raise UserError(f"--models: none of {row.system} for {row.engine} in {row.type}; the table needs it")
     made = Configuration(
         folder,
-        row.beam_size,
-        row.vocabulary_map,
-        row.batch_tokens,
+        beam_size=row.beam_size,
+        vocabulary_map=row.vocabulary_map,
+        batch_tokens=row.batch_tokens,
         cores=machine.cores()[:1],
         batch_sentences=row.batch_sentences,
         without=row.without,
         baseline=row.engine == BASELINE,
-        label=folder.parent.name,
+        label=folder.path.parent.name,
         **protocol.text(folder, sentences),
     )
     return replace(made, sentences=made.sentences and round(made.sentences * row.share))
@@ -79,7 +76,7 @@ def configuration(row: Row, folders: Folders, sentences: int | None) -> Configur
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--models", type=there, nargs="+", required=True, help="model folders of all rows")
+    made.add_argument("--models", type=ModelFolder.read, nargs="+", required=True, help="model folders of all rows")
     protocol.speed_options(made)
     return made
 

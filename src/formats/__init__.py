@@ -18,6 +18,7 @@ Models:
 
 Measurements:
 
+- ``decoding_options``: how a model folder is decoded, in tasks, names, records and signatures
 - ``measurement``: the record of a measurement (command: write its documentation), the spread of runs, and names that
   experiments share with their tables
 - ``counts``: what cleaning a corpus dropped

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, Self, Union, get_args, get_origin
 import msgspec
 
 from formats import schema_from_dataclass
+from formats.decoding_options import DecodingOptions
 from formats.schema_from_dataclass import Column, noted, required
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import read_json, typed, write_json, write_text
@@ -91,11 +92,8 @@ class System:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decoding:
-    """With what and how it decoded, on which cores.
-
-    without: names of nmt_frontier.search.switches that were off; in JSON each switch has a field.
-    """
+class Decoder:
+    """What decoded the system."""
 
     engine: str = required("name of the engine, as in `model.json`")
     engine_label: str | None = noted("name of the engine for people")
@@ -104,23 +102,17 @@ class Decoding:
     effective_compute_type: str | None = noted("type that the engine computes in on this CPU")
     library: str | None = noted("library of the matrix products, where the engine has a choice")
     int8_saturates: bool | None = noted("whether 8-bit products may be cut off on this CPU")
-    beam_size: int = required("hypotheses kept in search; 1 is greedy search", "hypotheses")
-    vocabulary_map: bool = required("whether only the candidates of the vocabulary map were scored")
-    batch_tokens: int | None = noted("largest batch, padding included", "source tokens")
-    workers: int = noted("batches decoded at a time", "batches", 1)
-    threads: int = noted("threads of each worker", "threads", 1)
-    without: frozenset[str] = frozenset()
-    blocked_ngram: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoding(DecodingOptions, Decoder):
+    """With what and how it decoded, on which cores. In JSON each switch of ``without`` has a field."""
+
     isa: str | None = noted("widest instruction set of the CPU for matrix products")
     sentences: int | None = noted("sentences decoded", "sentences")
-    batch_sentences: int | None = noted("sentences of a batch, where batches are not cut by tokens", "sentences")
-    cores: tuple[int, ...] = noted("numbers of the cores that the run was pinned to", default=())
     governor: str | None = noted("frequency governor of the first core; null where the system does not tell")
     model_bytes: int | None = noted("size of the files that decoding needs", "bytes")
     output: str | None = noted("path of the translations, relative to the file of the records")
-
-    def __post_init__(self) -> None:
-        switches.off(self.without)
 
 
 @dataclass(frozen=True, kw_only=True)

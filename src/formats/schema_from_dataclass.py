@@ -3,7 +3,7 @@
 import json
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, Field, field, fields
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple
@@ -46,10 +46,12 @@ def noted(text: str, unit: str = "", default: Any = None, only: str = "") -> Any
 def columns(dataclass: type) -> Mapping[str, Column]:
     """The columns of the fields of a dataclass; one without a description has no text."""
     hints = typing.get_type_hints(dataclass)
-    return {
-        one.name: Column(**{"name": one.name, "text": "", **one.metadata}, type=hints[one.name], default=one.default)
-        for one in fields(dataclass)
-    }
+
+    def column(one: Field[Any]) -> Column:
+        about = {name: value for name, value in one.metadata.items() if name in Column._fields}
+        return Column(**{"name": one.name, "type": hints[one.name], "text": "", "default": one.default, **about})
+
+    return {one.name: column(one) for one in fields(dataclass)}
 
 
 def schema(columns: Iterable[Column]) -> Schema:

@@ -18,7 +18,7 @@ Commands:
 Timing:
 
 - ``timing_loop``: the timing loop of all measurements, and counters of time, energy and memory
-- ``configuration``: how a model folder is decoded, and the conditions that all share
+- ``configuration``: a model folder, read once, and how it is decoded; what all of a benchmark share
 - ``contenders``: what is timed more than once
 - ``protocol``: time configurations in turn and make their records
 - ``kept_runs``: runs of configurations, each a process of its own, kept and reused; records from runs

@@ -14,35 +14,34 @@ import itertools
 import sys
 from dataclasses import replace
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 from findings.comparison import BASELINE, compared, configured, number
 from formats import measurement
 from formats.measurement import Measurement
 from measure import protocol
-from measure.configuration import Conditions, Configuration
+from measure.configuration import Benchmark, Configuration, ModelFolder
 from measure.contenders import contenders
-from nmt_frontier.command_line import named_path, pick, positive, there
+from nmt_frontier.command_line import named_path, pick, positive
 from nmt_frontier.errors import command
-from nmt_frontier.search import loading
 
 
-def installed(models: list[Path]) -> list[Path]:
+def installed(models: list[ModelFolder]) -> list[ModelFolder]:
     """The folders that an engine on this machine decodes; says which others are left out."""
-    absent = [model for model in models if not loading.of(model).supported()]
+    absent = [model for model in models if not model.engine.supported()]
     if absent:
-        print(f"not measured, their engine is not installed: {' '.join(map(str, absent))}", file=sys.stderr)
+        names = " ".join(str(model.path) for model in absent)
+        print(f"not measured, their engine is not installed: {names}", file=sys.stderr)
     return [model for model in models if model not in absent]
 
 
 def configurations(
-    models: list[Path], beam_sizes: list[int], baseline_beam_sizes: list[int], **shared: Any
+    models: list[ModelFolder], beam_sizes: list[int], baseline_beam_sizes: list[int], **shared: Any
 ) -> list[Configuration]:
     """Configurations of all models, so that systems take turns. shared: fields of all."""
     todo = []
     for model in models:
-        description = loading.describe(model)
+        description = model.description
         baseline = description.engine == BASELINE
         beams = baseline_beam_sizes if baseline else beam_sizes
         maps = [False, True] if description.vocabulary_map else [False]
@@ -55,12 +54,12 @@ def configurations(
         )
         ways = itertools.product(beams, maps)
         todo += [replace(own, beam_size=beam, vocabulary_map=with_map) for beam, with_map in ways]
-    return sorted(todo, key=attrgetter("model.name", "beam_size", "vocabulary_map"))
+    return sorted(todo, key=attrgetter("model.path.name", "beam_size", "vocabulary_map"))
 
 
 def alone(todo: list[Configuration], test_set: str) -> list[Configuration]:
     """The fastest way of each compared system (int8, greedy, with its map if any), sentence by sentence."""
-    described = [(configuration, loading.describe(configuration.model)) for configuration in todo]
+    described = [(configuration, configuration.model.description) for configuration in todo]
     role = compared(about.role for _, about in described)
     return [
         replace(configuration, batch_sentences=1, workers=1, runs=1, test_sets=(test_set,)).but(without={"overlap"})
@@ -86,7 +85,7 @@ def way(record: Measurement) -> tuple[object, ...]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=there, nargs="+", required=True, help="model folders of all systems")
+    parser.add_argument("--models", type=ModelFolder.read, nargs="+", required=True, help="folders of all systems")
     parser.add_argument("--beam-sizes", type=positive, nargs="+", default=[1, 4])
     parser.add_argument("--baseline-beam-sizes", type=positive, nargs="+", default=[4], help=f"beams of {BASELINE}")
     parser.add_argument("--cores", type=int, nargs="+", default=[0], help="cores to pin measurements to")
@@ -101,7 +100,7 @@ def main() -> None:
     todo = configurations(installed(args.models), args.beam_sizes, args.baseline_beam_sizes, **same)
     args.test_sets += [args.dev] if args.dev else []
     single = alone(todo, tests[0]) if args.sentence_by_sentence else []
-    shared = pick(Conditions, args)
+    shared = pick(Benchmark, args)
     records = joined(protocol.measured([*todo, *single], shared, lambda runs: contenders(runs, shared)))
     split = (replace(record, split="test" if record.test_set in tests else "dev") for record in records)
     measurement.write(args.output, split)

@@ -6,21 +6,19 @@ that much, with no less BLEU on any set that both decoded, is timed once, and it
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 
 from findings.metrics import bleu
 from formats import records
 from measure.bootstrap import Scorer
-from measure.configuration import Conditions, Configuration
-from measure.kept_runs import Kept, translation
-from nmt_frontier.search import loading
+from measure.configuration import Benchmark, Configuration
+from measure.kept_runs import KeptRun, translation
 
 CLEAR = 1.3  # times as fast: of 42 configurations of the demo, 38 had three runs within 1.27, beside a training
 
 Scores = Mapping[str, float]  # BLEU by the name of the test set
 
 
-def contenders(runs: Mapping[Configuration, Kept], shared: Conditions) -> set[Configuration]:
+def contenders(runs: Mapping[Configuration, KeptRun], shared: Benchmark) -> set[Configuration]:
     """What no other configuration clearly beats, and the teachers' configurations that decode as one of these does.
 
     runs: the first of each configuration.
@@ -34,13 +32,12 @@ def contenders(runs: Mapping[Configuration, Kept], shared: Conditions) -> set[Co
 
     unbeaten = {configuration for configuration in runs if not beaten(configuration)}
     ways = {way(configuration) for configuration in unbeaten}
-    teachers = (each for each in runs if loading.describe(each.model).role == "teacher")
+    teachers = (each for each in runs if each.model.description.role == "teacher")
     return unbeaten | {teacher for teacher in teachers if way(teacher) in ways}
 
 
-def scores(runs: Mapping[Configuration, Kept], shared: Conditions) -> dict[Configuration, Scores]:
+def scores(runs: Mapping[Configuration, KeptRun], shared: Benchmark) -> dict[Configuration, Scores]:
     """BLEU of each configuration on each set that it decoded, if the set has references."""
-    about = {configuration: loading.describe(configuration.model) for configuration in runs}
     paths = dict(shared.test_sets)
 
     @cache
@@ -48,16 +45,16 @@ def scores(runs: Mapping[Configuration, Kept], shared: Conditions) -> dict[Confi
         references = records.references(paths[name], sentences)
         return Scorer(bleu(language, references=[references])) if references else None
 
-    def scored(configuration: Configuration, run: Kept) -> Iterator[tuple[str, float]]:
+    def scored(configuration: Configuration, run: KeptRun) -> Iterator[tuple[str, float]]:
         for name, row in run.test_sets.items():
-            if found := scorer(name, about[configuration].target or "", row.sentences):
+            if found := scorer(name, configuration.model.description.target or "", row.sentences):
                 outputs = records.read_output(translation(shared, configuration, name), row.sentences)
                 yield name, found.score(found.statistics(outputs).sum(0))
 
     return {configuration: dict(scored(configuration, run)) for configuration, run in runs.items()}
 
 
-def speed(run: Kept) -> float:
+def speed(run: KeptRun) -> float:
     """Source words a second of the timed test set."""
     timed = next(iter(run.test_sets.values()))
     return timed.source_words / timed.text_seconds
@@ -70,4 +67,4 @@ def no_worse(one: Scores, other: Scores) -> bool:
 def way(configuration: Configuration) -> tuple[str, int, bool, int | None]:
     """How a configuration decodes, whatever its system."""
     about = configuration
-    return Path(about.model).name, about.beam_size, about.vocabulary_map, about.batch_sentences
+    return about.model.path.name, about.beam_size, about.vocabulary_map, about.batch_sentences

@@ -26,7 +26,7 @@ from nmt_frontier.translator import Tokenizer
 
 
 @dataclass(frozen=True)
-class Conditions(Repeats):
+class Session(Repeats):
     """test_set: records whose sources are decoded. sentences: the first ones, all if None. core: the only one used."""
 
     test_set: Path
@@ -35,40 +35,38 @@ class Conditions(Repeats):
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``Conditions``, and --output."""
+    """Add the options of ``Session``, and --output."""
     parser.add_argument("--test-set", type=there, required=True, help="records whose sources are decoded")
     parser.add_argument("--sentences", type=positive, help="only the first ones")
-    parser.add_argument("--runs", type=positive, default=3)
     parser.add_argument("--core", type=int, default=0, help="the only one to use")
-    parser.add_argument("--noise", type=float, default=0.1, help="share of the core that others may use meanwhile")
-    parser.add_argument("--output", type=Path, required=True, help="JSON to write")
+    timing_loop.options(parser)
 
 
-def prepared(args: argparse.Namespace) -> tuple[Conditions, Circumstances]:
-    """Pin this process to --core; return the conditions of ``options`` and their ``shared_fields``."""
-    conditions = pick(Conditions, args)
-    machine.pin([conditions.core])
-    return conditions, shared_fields(conditions)
+def prepared(args: argparse.Namespace) -> tuple[Session, Circumstances]:
+    """Pin this process to --core; return the session of ``options`` and its ``shared_fields``."""
+    session = pick(Session, args)
+    machine.pin([session.core])
+    return session, shared_fields(session)
 
 
-def shared_fields(conditions: Conditions) -> Circumstances:
+def shared_fields(session: Session) -> Circumstances:
     """The fields that all rows of one output have in common."""
     return {
-        "runs": conditions.runs,
-        "noise": conditions.noise,
-        "test_set": records.name(conditions.test_set),
+        "runs": session.runs,
+        "noise": session.noise,
+        "test_set": records.name(session.test_set),
         "commit": protocol.commit(),
         "load_average": machine.load_average(),
         **experiments.here(),
     }
 
 
-def pieces(model: Path, conditions: Conditions) -> Batch:
+def pieces(model: Path, session: Session) -> Batch:
     """The sources in pieces, without empty ones. Raises UserError where none is left."""
     tokenizer = Tokenizer(model)
-    encoded = [tokenizer.encode(line) for line in sources(conditions.test_set)[: conditions.sentences]]
+    encoded = [tokenizer.encode(line) for line in sources(session.test_set)[: session.sentences]]
     if not (sentences := [sentence for sentence in encoded if sentence]):
-        raise UserError(f"{conditions.test_set}: no sentence with a piece in it")
+        raise UserError(f"{session.test_set}: no sentence with a piece in it")
     return sentences
 
 

@@ -10,7 +10,7 @@ import os
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -21,27 +21,28 @@ import msgspec
 
 from decode import engines
 from findings.cost import cost
-from formats import ctranslate2_products, measurement
-from formats.measurement import UNTRAINED, Decoding, Measurement, Spread, System, Timing
+from formats import ctranslate2_products
+from formats.measurement import UNTRAINED, Conditions, Decoding, Measurement, Spread, System, Timing
+from formats.schema_from_dataclass import columns
 from measure import code_fingerprint, source_tokens
-from measure.configuration import Conditions, Configuration
-from measure.task import Run, Task
+from measure.configuration import Benchmark, Configuration
+from measure.task import Run, RunTask
 from nmt_frontier import machine
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, sha256, typed
 from nmt_frontier.model import model_folder
-from nmt_frontier.search import loading, switches
+from nmt_frontier.search import switches
 from nmt_frontier.search.engine import version
 from nmt_frontier.search.native import Native
 
-NEEDED = ("system", "role", "shape", "parameters")  # fields of model.json that every record has
-OF_SYSTEM = ("role", "student", "mixture", "seed", "shape", "parameters")  # as in model.json
+# How the signatures of kept records begin; switches and newer options follow, then the runs.
+FIRST = ("engine", "v", "type", "beam", "lp", "batch", "map", "workers", "threads", "cores", "isa", "library", "forced")
 
 # Variables that would slow an engine down.
 LEFT_OUT = {"TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "TF_ENABLE_ONEDNN_OPTS", "CT2_PACKED_GEMM"}
 
 
-class Kept(Run, kw_only=True):
+class KeptRun(Run, kw_only=True):
     """A run as it is kept. key: of all that it depends on."""
 
     key: str
@@ -54,15 +55,15 @@ def others(run: Run) -> float:
     return next(iter(run.test_sets.values())).others or 0.0
 
 
-def read(path: Path) -> Kept | None:
+def read(path: Path) -> KeptRun | None:
     """A kept run; None for none, and for one of a version that wrote others."""
     try:
-        return msgspec.convert(read_json(path), Kept)
+        return msgspec.convert(read_json(path), KeptRun)
     except (FileNotFoundError, msgspec.ValidationError):
         return None
 
 
-def timing(runs: Sequence[Kept], test_set: str, source_tokens_moses: int | None = None) -> Timing:
+def timing(runs: Sequence[KeptRun], test_set: str, source_tokens_moses: int | None = None) -> Timing:
     """Medians and spreads of times and rates, and the largest peak memory.
 
     Target tokens (pieces without </s>) are counted over the engine's time alone, source words (whitespace tokens) over
@@ -110,69 +111,75 @@ def signature(record: Measurement) -> str:
         "engine": how.engine,
         "v": how.engine_version,
         "type": how.compute_type,
-        "beam": how.beam_size,
         "lp": f"{about.length_penalty:g}",
-        "batch": f"{how.batch_sentences}s" if how.batch_sentences else f"{how.batch_tokens}t",
-        "map": "yes" if how.vocabulary_map else "no",
-        "workers": how.workers,
-        "threads": how.threads if how.threads > 1 else "",
-        "cores": len(how.cores),
         "isa": how.isa,
         "library": (how.library or "").replace(" ", "-").lower(),
         "forced": (about.forced_isa or "").lower(),
-        **{name: "no" for name in switches.flags() if name in how.without},
-        "blocked": how.blocked_ngram or "",
+        **how.signed,
         "runs": record.timing.runs,
     }
-    return "|".join(f"{name}:{value}" for name, value in facts.items() if value != "")
+    ordered = dict.fromkeys([*FIRST, *switches.flags(), *facts])
+    return "|".join(f"{name}:{facts[name]}" for name in ordered if facts.get(name, "") != "")
 
 
 def record(
-    configuration: Configuration,
-    runs: Sequence[Kept],
-    test_set: str,
-    shared: Conditions,
-    measured: measurement.Conditions,
+    configuration: Configuration, runs: Sequence[KeptRun], test_set: str, shared: Benchmark, conditions: Conditions
 ) -> Measurement:
-    """The record of a test set, without scores. shared, measured: by all configurations."""
-    description, files = loading.describe(configuration.model), configuration.model_files()
-    about, here = msgspec.to_builtins(description), machine.describe()
+    """The record of a test set, without scores. conditions: of all configurations."""
     runs = [run for run in runs if test_set in run.test_sets]
-    (one, *_), path, cores = runs, dict(shared.test_sets)[test_set], configuration.cores
-    moses = source_tokens.moses(path, configuration.sentences, description.source or "en")
+    about, (one, *_), here = configuration.model.description, runs, machine.describe()
+    moses = source_tokens.moses(dict(shared.test_sets)[test_set], configuration.sentences, about.source or "en")
     timed, words = timing(runs, test_set, moses), one.test_sets[test_set].source_words
     seconds = statistics.median(run.test_sets[test_set].text_seconds for run in runs)
-    spent = cost(seconds, len(cores), words, shared.price, here["cpu"], here["isa"])
+    spent = cost(seconds, len(configuration.cores), words, shared.price, here["cpu"], here["isa"])
+    described = msgspec.to_builtins(about)
+    output = os.path.relpath(translation(shared, configuration, test_set), shared.output.parent)
     result = Measurement(
-        study=shared.study or about.get("study"),
-        system=System(name=about["system"], **{name: about.get(name) for name in OF_SYSTEM}),
-        decoding=Decoding(
-            engine=description.engine,
-            engine_label=engines.ENGINES[description.engine].label,
-            engine_version=one.engine_version,
-            compute_type=description.quantization,
-            effective_compute_type=one.effective_compute_type,
-            library=one.library,
-            int8_saturates=one.int8_saturates,
-            **configuration.settings,
-            isa=here["isa"],
-            sentences=one.test_sets[test_set].sentences,
-            governor=machine.governor(cores[0]),
-            model_bytes=sum(path.stat().st_size for path in files),
-            output=os.path.relpath(translation(shared, configuration, test_set), shared.output.parent),
-        ),
+        study=shared.study or described.get("study"),
+        system=System(**{name: described.get(column.name) for name, column in columns(System).items()}),
+        decoding=decoding(configuration, one, one.test_sets[test_set].sentences, output),
         test_set=test_set,
         timing=timed,
-        conditions=replace(measured, price=spent.price, forced_isa=one.forced_isa),
+        conditions=replace(conditions, price=spent.price, forced_isa=one.forced_isa),
         core_seconds_per_million_words=spent.core_seconds_per_million_words,
         usd_per_million_words=spent.usd_per_million_words,
-        speed_only=description.role == UNTRAINED,
+        speed_only=about.role == UNTRAINED,
         noisy=(timed.others or 0.0) > shared.noise,
     )
     return replace(result, signature=signature(result))
 
 
-def translation(shared: Conditions, configuration: Configuration, test_set: str) -> Path:
+def decoding(configuration: Configuration, run: Run, sentences: int, output: str) -> Decoding:
+    """With what and how sentences were decoded in a run. output: path of their translations."""
+    model = configuration.model
+    found = {
+        "engine": model.engine.name,
+        "engine_label": model.engine.label,
+        "engine_version": run.engine_version,
+        "compute_type": model.description.quantization,
+        "effective_compute_type": run.effective_compute_type,
+        "library": run.library,
+        "int8_saturates": run.int8_saturates,
+        "isa": machine.describe()["isa"],
+        "sentences": sentences,
+        "governor": machine.governor(configuration.cores[0]),
+        "model_bytes": sum(path.stat().st_size for path in configuration.model_files()),
+        "output": output,
+    }
+    return Decoding(**configuration.recorded | found)
+
+
+def made(task: RunTask, variables: Mapping[str, str]) -> Run:
+    """Make a run, in a process of its own with further variables. Raises UserError where that fails."""
+    with tempfile.TemporaryDirectory() as scratch:
+        call = task.command(Path(scratch) / "task.json")
+        done = subprocess.run(call, stdin=subprocess.DEVNULL, env=inherited() | dict(variables), check=False)
+    if done.returncode:
+        raise UserError(f"measuring {task.model} failed with status {done.returncode}; see above")
+    return typed(read_json(task.output), Run, f"{task.output}: not a run of measure.run; run `make install` again")
+
+
+def translation(shared: Benchmark, configuration: Configuration, test_set: str) -> Path:
     """Where a run writes the translations of a test set."""
     return shared.translations / f"{configuration.name}.{test_set}.txt"
 
@@ -180,27 +187,27 @@ def translation(shared: Conditions, configuration: Configuration, test_set: str)
 class Runs:
     """Makes runs of configurations, and keeps them in ``<translations>/runs``."""
 
-    def __init__(self, conditions: Conditions):
-        self._conditions = conditions
+    def __init__(self, shared: Benchmark):
+        self._shared = shared
 
     def path(self, configuration: Configuration, number: int) -> Path:
-        return self._conditions.translations / "runs" / f"{configuration.name}.{number}.json"
+        return self._shared.translations / "runs" / f"{configuration.name}.{number}.json"
 
-    def decoded(self, configuration: Configuration, number: int) -> list[tuple[str, Path]]:
-        """The test sets of a run: in the first run all of the configuration, then only the timed one."""
+    def test_sets(self, configuration: Configuration, number: int) -> list[tuple[str, Path]]:
+        """Those of a run: in the first run all of the configuration, then only the timed one."""
         names = configuration.test_sets
-        test_sets = [(name, path) for name, path in self._conditions.test_sets if names is None or name in names]
+        test_sets = [(name, path) for name, path in self._shared.test_sets if names is None or name in names]
         return test_sets if number == 1 and not configuration.baseline else test_sets[:1]
 
-    def run(self, configuration: Configuration, number: int) -> Kept:
+    def run(self, configuration: Configuration, number: int) -> KeptRun:
         """The kept run if it still holds, else a new one in its own process. Raises UserError where that fails."""
-        test_sets, path = self.decoded(configuration, number), self.path(configuration, number)
-        task = Task(configuration.decoding, test_sets, path)
-        document = task.document()
-        tuned = configuration.model / model_folder.TUNED  # the speed depends on it
+        test_sets, path = self.test_sets(configuration, number), self.path(configuration, number)
+        task, variables = configuration.task(test_sets, path), configuration.environment
+        document, tuned = task.document(), configuration.model.path / model_folder.TUNED  # the speed depends on it
         files = [*configuration.model_files(), *filter(Path.exists, [tuned]), *(path for _, path in test_sets)]
-        before = {
-            "key": key([document["decoding"], document["test_sets"], *configuration.environment.items()], files),
+        depends = [document["model"], document["decoding"], document["test_sets"], *variables.items()]
+        before: dict[str, Any] = {
+            "key": key(depends, files),
             "load_average": machine.load_average(),
             "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
@@ -208,21 +215,15 @@ class Runs:
         if kept and kept.key == before["key"] and self._holds(configuration, number, kept):
             return kept
         if number == 1:
-            task = replace(task, translations=self._conditions.translations / configuration.name)
-        environment = inherited() | configuration.environment
-        with tempfile.TemporaryDirectory() as scratch:
-            call = task.command(Path(scratch) / "task.json")
-            done = subprocess.run(call, stdin=subprocess.DEVNULL, env=environment, check=False)
-        if done.returncode:
-            raise UserError(f"measuring {configuration.model} failed with status {done.returncode}; see above")
-        return typed(before | read_json(path), Kept, f"{path}: not a run of measure.run; run `make install` again")
+            task = replace(task, translations=self._shared.translations / configuration.name)
+        return KeptRun(**before, **msgspec.structs.asdict(made(task, variables)))
 
-    def _holds(self, configuration: Configuration, number: int, kept: Kept) -> bool:
+    def _holds(self, configuration: Configuration, number: int, kept: KeptRun) -> bool:
         """Whether a kept run was quiet and of this code, and the translations that it wrote are unchanged."""
-        if others(kept) > self._conditions.noise or not code_fingerprint.unchanged(kept.code):
+        if others(kept) > self._shared.noise or not code_fingerprint.unchanged(kept.code):
             return False
         rows = kept.test_sets.items() if number == 1 else ()
-        paths = ((translation(self._conditions, configuration, name), row) for name, row in rows)
+        paths = ((translation(self._shared, configuration, name), row) for name, row in rows)
         return all(path.exists() and sha256(path) == row.output_sha256 for path, row in paths)
 
 

@@ -13,25 +13,23 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
-from decode import engines
 from findings import cost
 from findings.comparison import of_test_set
-from formats import measurement
-from formats.measurement import UNTRAINED, Measurement
+from formats.measurement import UNTRAINED, Conditions, Measurement, System
+from formats.schema_from_dataclass import columns
 from measure import kept_runs, timing_loop
-from measure.configuration import Conditions, Configuration
-from measure.kept_runs import Kept, Runs, others
+from measure.configuration import Benchmark, Configuration, ModelFolder
+from measure.kept_runs import KeptRun, Runs, others
 from nmt_frontier import machine
 from nmt_frontier.command_line import named_path, pick, positive
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_json
-from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Search
 
 
-def text(model: Path, sentences: int | None) -> dict[str, int | None]:
+def text(model: ModelFolder, sentences: int | None) -> dict[str, int | None]:
     """How much of the test set is translated: all by a trained model, which has BLEU, else ``sentences``."""
-    return {"sentences": sentences} if loading.describe(model).role == UNTRAINED else {}
+    return {"sentences": sentences} if model.description.role == UNTRAINED else {}
 
 
 def commit() -> str | None:
@@ -44,14 +42,12 @@ def commit() -> str | None:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``Conditions``."""
+    """Add the options of ``Benchmark``."""
     parser.add_argument("--test-sets", type=named_path, nargs="+", required=True, help="name=path; the first is timed")
-    parser.add_argument("--runs", type=positive, default=3)
-    parser.add_argument("--noise", type=float, default=0.1, help="share of the cores that others may use meanwhile")
     parser.add_argument("--price", type=cost.price_argument, help="of this machine: a name in prices.yaml, or JSON")
     parser.add_argument("--study", help="default: the one in model.json")
     parser.add_argument("--translations", type=Path, required=True, help="folder for the translations and single runs")
-    parser.add_argument("--output", type=Path, required=True, help="JSON list of measurement records to write")
+    timing_loop.options(parser)
 
 
 def speed_options(parser: argparse.ArgumentParser) -> None:
@@ -65,35 +61,36 @@ def check(todo: list[Configuration]) -> None:
     if len({configuration.name for configuration in todo}) < len(todo):
         raise UserError("two configurations of one name; the name of a model folder stands for its format")
     for model in (configuration.model for configuration in todo if configuration.vocabulary_map):
-        if not (name := loading.of(model).map_file) or not (model / name).exists():
-            raise UserError(f"{model}: is to be decoded with a vocabulary map, and has none")
+        if not (name := model.engine.map_file) or not (model.path / name).exists():
+            raise UserError(f"{model.path}: is to be decoded with a vocabulary map, and has none")
+    needed = [column.name for column in columns(System).values() if column.required]
     for model in (configuration.model for configuration in todo):
-        if missing := [name for name in kept_runs.NEEDED if getattr(loading.describe(model), name) is None]:
-            raise UserError(f"{model}: its model.json has no {', '.join(missing)}; every measurement names them")
+        if missing := [name for name in needed if getattr(model.description, name) is None]:
+            raise UserError(f"{model.path}: its model.json has no {', '.join(missing)}; every measurement names them")
 
 
 def times(configuration: Configuration, runs: int) -> int:
     """The number of runs: one, for the scores, where the engine is slow in this type on this CPU."""
-    description = loading.describe(configuration.model)
-    fast = engines.ENGINES[description.engine].fast(description.quantization)
+    model = configuration.model
+    fast = model.engine.fast(model.description.quantization)
     return configuration.runs or runs if fast else 1
 
 
-Chosen = Callable[[dict[Configuration, Kept]], Collection[Configuration]]
+Chosen = Callable[[dict[Configuration, KeptRun]], Collection[Configuration]]
 
 
-def measured(todo: list[Configuration], conditions: Conditions, repeated: Chosen = dict.keys) -> list[Measurement]:
+def measured(todo: list[Configuration], shared: Benchmark, repeated: Chosen = dict.keys) -> list[Measurement]:
     """Run all configurations in turn; a record for each of them and each test set.
 
     repeated: those that are timed more than once, by the first run of each.
     """
     check(todo)
-    runs = Runs(conditions)
+    runs = Runs(shared)
     ways = {configuration: functools.partial(runs.run, configuration) for configuration in todo}
-    results: dict[Configuration, list[Kept]] = {configuration: [] for configuration in todo}
+    results: dict[Configuration, list[KeptRun]] = {configuration: [] for configuration in todo}
 
     def run(counts: dict[Configuration, int], what: str, first: int) -> None:
-        turns = timing_loop.in_turn(ways, counts, conditions.noise, what, others, first)
+        turns = timing_loop.in_turn(ways, counts, shared.noise, what, others, first)
         for configuration, number, kept in turns:
             write_json(runs.path(configuration, number), kept)
             results[configuration].append(kept)
@@ -101,23 +98,23 @@ def measured(todo: list[Configuration], conditions: Conditions, repeated: Chosen
     run(dict.fromkeys(todo, 1), "measuring", 1)
     again = repeated({configuration: kept for configuration, (kept,) in results.items()})
     ways = {configuration: way for configuration, way in ways.items() if configuration in again}
-    run({configuration: times(configuration, conditions.runs) for configuration in ways}, "measuring again", 2)
-    shared = measurement.Conditions(
-        noise=conditions.noise,
+    run({configuration: times(configuration, shared.runs) for configuration in ways}, "measuring again", 2)
+    conditions = Conditions(
+        noise=shared.noise,
         length_penalty=Search.length_penalty,
         commit=commit(),
         cpu=machine.describe()["cpu"],
     )
     records = []
     for configuration, test_set in ((c, name) for c in todo for name in results[c][0].test_sets):
-        records.append(kept_runs.record(configuration, results[configuration], test_set, conditions, shared))
+        records.append(kept_runs.record(configuration, results[configuration], test_set, shared, conditions))
         warn(configuration.name, records[-1])
     return records
 
 
 def timed(todo: list[Configuration], args: argparse.Namespace) -> list[Measurement]:
     """Run all configurations in turn; their records of the timed test set. args: of ``options``."""
-    return of_test_set(measured(todo, pick(Conditions, args)), args.test_sets[0][0])
+    return of_test_set(measured(todo, pick(Benchmark, args)), args.test_sets[0][0])
 
 
 def rungs(named: dict[str, Configuration], args: argparse.Namespace) -> list[Measurement]:

@@ -17,7 +17,7 @@ import msgspec
 from decode import engines
 from formats.records import references, sources
 from measure import code_fingerprint
-from measure.task import Decoded, Run, Task
+from measure.task import DecodedTestSet, Run, RunTask
 from measure.timing_loop import peak_rss_bytes, watch
 from nmt_frontier import machine
 from nmt_frontier.command_line import there
@@ -31,14 +31,14 @@ from nmt_frontier.translator import Tokenizer, Translator
 WARM_UP_SENTENCES = 8
 
 
-def decode(translator: Translator, lines: list[str], cores: list[int]) -> tuple[list[str], Decoded]:
+def decode(translator: Translator, lines: list[str], cores: list[int]) -> tuple[list[str], DecodedTestSet]:
     """Translate a test set on these cores."""
     pipeline = translator.pipeline
     seconds, counts = dict(pipeline.seconds), pipeline.counts.copy()
     with watch(cores) as usage:
         outputs = [output for window in translator.windows(lines) for output in window]
     passed = {stage: value - seconds[stage] for stage, value in pipeline.seconds.items()}
-    return outputs, Decoded(
+    return outputs, DecodedTestSet(
         text_seconds=usage.seconds,
         cpu_seconds=usage.cpu_seconds,
         joules=usage.joules,
@@ -55,7 +55,9 @@ def decode(translator: Translator, lines: list[str], cores: list[int]) -> tuple[
 
 
 def about(translator: Translator, folder: Path, lines: list[str], references: list[str]) -> dict[str, float | None]:
-    """The fields of a run that explain its times, computed after timing.
+    """The fields of a run that explain its times, the same in every run.
+
+    Counted after timing, of lines that are tokenized again: their pieces would count in the peak memory if they stayed.
 
     reference_tokens: pieces of the references, to compare ``target_tokens`` with; None without references. candidates:
     mean number of pieces that the output layer scores for a sentence, or for a batch if the map is per batch; None
@@ -87,8 +89,8 @@ def text(outputs: list[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", type=there, help="JSON of measure.task")
-    task = Task.read(parser.parse_args().task)
-    model, cores = task.decoding.model, [*task.decoding.cores]
+    task = RunTask.read(parser.parse_args().task)
+    model, cores = task.model, [*task.decoding.cores]
 
     machine.pin(cores)
     test_sets = {name: sources(path)[: task.decoding.sentences] for name, path in task.test_sets}
@@ -96,7 +98,7 @@ def main() -> None:
     model_folder.check(model, loading.describe(model))
     checksum_seconds = time.perf_counter() - start
     start = time.perf_counter()
-    translator = Translator(model, checksums=False, **task.decoding.options)
+    translator = Translator(model, checksums=False, **task.options)
     load_seconds = time.perf_counter() - start
     start = time.perf_counter()
     list(translator.translate(next(iter(test_sets.values()))[:WARM_UP_SENTENCES]))
@@ -108,9 +110,9 @@ def main() -> None:
         peaks.append(peak_rss_bytes())
         if task.translations:
             write_text(f"{task.translations}.{name}.txt", text(outputs))
-    for name, path in task.test_sets:
-        explained = about(translator, model, test_sets[name], references(path, len(test_sets[name])))
-        results[name] = msgspec.structs.replace(results[name], **explained)
+    for name, path in task.test_sets if task.translations else ():
+        counts = about(translator, model, test_sets[name], references(path, len(test_sets[name])))
+        results[name] = msgspec.structs.replace(results[name], **counts)
     engine = translator.engine
     run = Run(
         engine_version=engine.version,

@@ -1,66 +1,38 @@
 """What one run of a measurement decodes, and how: the JSON that measure.run is started with, and that it writes."""
 
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
 
+from formats.decoding_options import DecodingOptions
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
-from nmt_frontier.search import switches
+
+OF_PROCESS = {"isa", "sentences", "cores"}  # options that the process takes, not the translator
 
 
 @dataclass(frozen=True)
-class Decoding:
-    """How a model folder is decoded.
+class RunTask:
+    """A run: a process that decodes test sets, of which it times each.
 
-    workers: batches decoded at a time. threads: of each worker. cores: the only ones used. sentences: the first ones of
-    each test set, all if None. batch_sentences: size of a batch in sentences instead of tokens. without: names of
-    nmt_frontier.search.switches that are off.
+    test_sets: names and paths of records. output: JSON to write. translations: None but in the first run, which
+    writes them to <this>.<test set>.txt and counts what explains the times.
     """
 
     model: Path
-    beam_size: int = 1
-    vocabulary_map: bool = False
-    batch_tokens: int = 512
-    workers: int = 1
-    threads: int = 1
-    cores: tuple[int, ...] = (0,)
-    sentences: int | None = None
-    batch_sentences: int | None = None
-    blocked_ngram: int = 0
-    without: frozenset[str] = frozenset()
-
-    def __post_init__(self) -> None:
-        switches.off(self.without)
-
-    @property
-    def decoding(self) -> "Decoding":
-        """Without the fields that a subclass adds."""
-        return Decoding(**{field.name: getattr(self, field.name) for field in fields(Decoding)})
+    decoding: DecodingOptions
+    test_sets: list[tuple[str, Path]]
+    output: Path
+    translations: Path | None = None
 
     @property
     def options(self) -> dict[str, Any]:
         """The arguments of nmt_frontier.translator.Translator: every engine translates every line as its model does."""
-        own = {"model", "cores", "sentences"}
-        chosen = {field.name: getattr(self, field.name) for field in fields(Decoding) if field.name not in own}
-        return {**chosen, "end_loops": False, "copying": False}
-
-
-@dataclass(frozen=True)
-class Task:
-    """A run: a process that decodes test sets, of which it times each.
-
-    test_sets: names and paths of records. output: JSON to write. translations: they are written to <this>.<test
-    set>.txt, if it is not None.
-    """
-
-    decoding: Decoding
-    test_sets: list[tuple[str, Path]]
-    output: Path
-    translations: Path | None = None
+        options = {name: value for name, value in self.decoding.options.items() if name not in OF_PROCESS}
+        return {**options, "end_loops": False, "copying": False}
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -81,8 +53,8 @@ class Task:
             raise UserError(f"{path}: not a task of measure.run ({error}); measure.task describes it") from None
 
 
-class Decoded(msgspec.Struct, kw_only=True):
-    """One test set of a run. reference_tokens, candidates: of measure.run.about."""
+class DecodedTestSet(msgspec.Struct, kw_only=True):
+    """One test set of a run. reference_tokens, candidates: of measure.run.about, None but in the first run."""
 
     text_seconds: float
     cpu_seconds: float
@@ -113,4 +85,4 @@ class Run(msgspec.Struct, kw_only=True):
     warmup_seconds: float
     peak_rss_bytes: int
     code: dict[str, str | None] = {}  # checksums of measure.code_fingerprint
-    test_sets: dict[str, Decoded]
+    test_sets: dict[str, DecodedTestSet]

@@ -5,6 +5,7 @@ RETRIES times, while other processes use too much of its cores; the quietest try
 (measure.in_process), a process of its own (measure.protocol), or a kept result.
 """
 
+import argparse
 import os
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
+
+from nmt_frontier.command_line import positive
 
 STAT = Path("/proc/stat")
 POWERCAP = Path("/sys/class/powercap")
@@ -126,6 +129,13 @@ class Repeats:
 
     runs: int
     noise: float
+
+
+def options(parser: argparse.ArgumentParser, runs: int = 3) -> None:
+    """Add the options of all commands that time: those of ``Repeats``, and --output."""
+    parser.add_argument("--runs", type=positive, default=runs, help="of each way (default: %(default)s)")
+    parser.add_argument("--noise", type=float, default=0.1, help="share of the cores that others may use meanwhile")
+    parser.add_argument("--output", type=Path, required=True, help="JSON to write")
 
 
 def in_turn(

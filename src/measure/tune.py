@@ -17,29 +17,30 @@ import functools
 import itertools
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from formats import records
 from measure import timing_loop
-from measure.kept_runs import inherited, others
-from measure.task import Decoding, Run, Task
+from measure.configuration import Configuration, ModelFolder
+from measure.kept_runs import made, others
+from measure.task import Run
 from measure.timing_loop import Repeats
 from nmt_frontier import machine
 from nmt_frontier.command.translate import decoded
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
-from nmt_frontier.files import read_json, typed, write_json
+from nmt_frontier.files import write_json
 from nmt_frontier.limits import ONE_CORE
 from nmt_frontier.model import model_folder, native_packing, native_weights, safetensors
 from nmt_frontier.progress import progress
-from nmt_frontier.search import loading, tuned
+from nmt_frontier.search import tuned
 from nmt_frontier.search.native import Native
 from nmt_frontier.search.pipeline import MANY_CORES
 from nmt_frontier.search.tuned import Settings, Times
@@ -135,9 +136,9 @@ def seconds(call: Callable[[], None]) -> float:
 
 def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
     """Find the settings with these lines and write them into the folder. Raises UserError for too little text."""
-    remembered = tuned.read(folder)
-    cores = [*machine.cores()]
-    widest = loading.of(folder).widest()
+    model, remembered, cores = ModelFolder.read(folder), tuned.read(folder), machine.cores()
+    every = Configuration(model, beam_size=beam_size, vocabulary_map=True, workers=len(cores), cores=cores)
+    widest = model.engine.widest()
     isas: list[Settings] = [{"isa": isa} for isa in ([widest, "AVX2"] if widest else [None])]
     sizes: list[Settings] = [{"batch_tokens": tokens} for tokens in BATCHES]
     best: Settings = {"isa": widest, "batch_tokens": ONE_CORE if len(cores) == 1 else MANY_CORES}
@@ -149,10 +150,10 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
             raise UserError(f"{used} lines are too few to tune with; give {SENTENCES:,} of the kind to translate")
         for choices in (isas, sizes):
             candidates: list[Settings] = [{**best, **choice} for choice in choices]
-            speeds = words_per_second(folder, text, cores, candidates, beam_size)
+            speeds = words_per_second(every, text, candidates)
             best, speed = max(zip(candidates, speeds, strict=True), key=lambda pair: pair[1])
     settings: Settings = {**best, "source_words_per_second": round(speed)}
-    if loading.of(folder) is Native:
+    if model.engine is Native:
         settings["products"] = products(folder)
         if rows := tiled_rows(folder):
             settings["tiled_rows"] = rows
@@ -160,14 +161,10 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
     return settings
 
 
-def words_per_second(
-    folder: Path, text: Path, cores: list[int], candidates: list[Settings], beam_size: int
-) -> list[float]:
+def words_per_second(every: Configuration, text: Path, candidates: list[Settings]) -> list[float]:
     """Source words per second with each of the settings, the median of the runs."""
-    ways = {
-        number: functools.partial(decode, folder, text, cores, settings, beam_size)
-        for number, settings in enumerate(candidates)
-    }
+    chosen = [replace(every, isa=settings["isa"], batch_tokens=settings["batch_tokens"]) for settings in candidates]
+    ways = {number: functools.partial(decode, way, text) for number, way in enumerate(chosen)}
     results = timing_loop.timed(ways, REPEATS, "tuning", others)
     if (disturbance := max(others(run) for runs in results.values() for run in runs)) > REPEATS.noise:
         print(f"warning: others used {disturbance:.0%} of the cores; tune again when they do not", file=sys.stderr)
@@ -175,24 +172,9 @@ def words_per_second(
     return [statistics.median(row.source_words / row.text_seconds for row in of_way) for of_way in rows]
 
 
-def decode(folder: Path, text: Path, cores: list[int], settings: Settings, beam_size: int, _number: int) -> Run:
+def decode(way: Configuration, text: Path, _number: int) -> Run:
     """Decode the text in a process of its own."""
-    output = text.with_name("run.json")
-    decoding = Decoding(
-        model=folder,
-        beam_size=beam_size,
-        vocabulary_map=True,
-        batch_tokens=settings["batch_tokens"],
-        workers=len(cores),
-        cores=tuple(cores),
-    )
-    call = Task(decoding, [("text", text)], output).command(text.with_name("task.json"))
-    variable = loading.of(folder).isa_variable
-    forced = {variable: settings["isa"]} if variable and settings["isa"] else {}
-    done = subprocess.run(call, env=inherited() | forced, check=False)
-    if done.returncode:
-        raise UserError(f"{folder}: decoding failed with status {done.returncode}; see above")
-    return typed(read_json(output), Run, f"{output}: not a run of measure.run; run `make install` again")
+    return made(way.task([("text", text)], text.with_name("run.json")), way.environment)
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -179,25 +179,12 @@ def shares(path: Path) -> Path:
     return path.with_suffix(".same.json")
 
 
-class Conditions(NamedTuple):
-    """Which system was timed, how often and where. isa: the widest instruction set of the CPU."""
+def document_footnote(picture: Figure, about: Mapping[str, Any], text: str, *notes: str) -> None:
+    """Write below a picture which system decoded what text, how often and where, then notes on the picture itself.
 
-    system: str
-    shape: str
-    test_set: str
-    runs: int
-    cpu: str
-    isa: str
-
-    @classmethod
-    def read(cls, result: Mapping[str, Any]) -> Self:
-        """Those of the JSON of an experiment."""
-        model = result.get("model") or result["rows"][0]
-        return cls(model["system"], model["shape"], *(result[name] for name in ("test_set", "runs", "cpu", "isa")))
-
-
-def document_footnote(picture: Figure, conditions: Conditions, text: str, *notes: str) -> None:
-    """Write below a picture which system decoded what text, how often and where, then notes on the picture itself."""
-    system, shape, test_set, runs, cpu, isa = conditions
-    words = f"{system} ({shape}); {test_set}, {text}; {repeats([runs])}, {cpu} ({isa})."
+    about: the JSON of an experiment, with its model or rows, or of a record.
+    """
+    model = about.get("model") or about.get("rows", [about])[0]
+    timed = f"{model['system']} ({model['shape']}); {about['test_set']}, {text}"
+    words = f"{timed}; {repeats([about['runs']])}, {about['cpu']} ({about['isa']})."
     figure.footnote(picture, " ".join([words, *notes]))
