@@ -19,9 +19,9 @@ from nmt_frontier.machine import describe, load_average
 
 PARTS = 8
 RULES = {
-    "max_tokens": 100, "max_length_ratio": 3.0, "langid": ["source", "target"], "duplicates": True,
-    "control_characters": True, "identical": True, "min_script_share": 0.5, "max_digit_mismatch": 0.5,
-    "max_repeats": 3, "near_duplicates": True,
+    "max_tokens": 100, "max_length_ratio": 3.0, "langid": ["source", "target"], "langid_languages": None,
+    "duplicates": True, "control_characters": True, "identical": True, "min_script_share": 0.5,
+    "max_digit_mismatch": 0.5, "max_repeats": 3, "near_duplicates": True,
 }  # fmt: skip
 PAPER = {"pairs": 38_770_929, "English lines": 808_281_759}  # WNGT 2020, table 2
 

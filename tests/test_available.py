@@ -4,6 +4,7 @@ import json
 import subprocess
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 import warm
@@ -18,6 +19,10 @@ from study import config
 STUDY = {"source": "en", "target": "de", "mirror": None}
 
 
+def of(corpora, mirror=None):
+    return SimpleNamespace(**STUDY | {"mirror": mirror, "corpora": corpora})
+
+
 def test_available_lists_what_is_missing(server, tmp_path):
     server.files = {"/web.en": b"", "/web.de": b""}
     mirrored(tmp_path)
@@ -28,7 +33,7 @@ def test_available_lists_what_is_missing(server, tmp_path):
         "off": corpus("no/{lang}", [f"{NOWHERE}/off.{{lang}}"]),
         "made": config.corpus({"role": "test", "builtin": {"split": "test", "sentences": 1}}),
     }
-    (gone,), (off,) = available(STUDY | {"mirror": str(tmp_path), "corpora": entries}, tmp_path / "cache")
+    (gone,), (off,) = available(of(entries, str(tmp_path)), tmp_path / "cache")
     assert gone.startswith("gone: no ") and "/gone.en: HTTP 404" in gone
     assert off.startswith("off: no ") and "/off.en: no connection" in off
     assert server.requests == []
@@ -39,7 +44,7 @@ def test_available_knows_the_cache(server, tmp_path):
     asked = corpus(url=[f"{server.url}/{{lang}}"])
     records_of(asked, tmp_path)
     server.files = {}
-    study = STUDY | {"corpora": {"x": asked}}
+    study = of({"x": asked})
     assert available(study, tmp_path / "cache") == ([], [])
     assert len(available(study, tmp_path / "other").missing) == 1
     assert available(study, tmp_path / "other", names=[]) == ([], [])
@@ -57,7 +62,7 @@ def test_sixty_corpora_without_a_network_are_checked_in_time(tmp_path, monkeypat
     urls = [f"{NOWHERE}/{number}.{{lang}}" for number in range(60)]
     corpora = {url: config.corpus({"role": "train", "url": [url]}) for url in urls}
     start = time.monotonic()
-    missing, unchecked = available(STUDY | {"corpora": corpora}, tmp_path)
+    missing, unchecked = available(of(corpora), tmp_path)
     assert time.monotonic() - start < 10
     ended.set()
     assert (len(missing), len(unchecked)) == (0, 60)
@@ -67,7 +72,7 @@ def test_sixty_corpora_without_a_network_are_checked_in_time(tmp_path, monkeypat
 @pytest.mark.parametrize("mirror", [None, "."])
 def test_what_has_no_name_to_look_for_in_a_mirror(tmp_path, mirror):
     source = {"package": {"name": "a", "version": "1", "member": "a.tsv", "sha256": "0" * 64}}
-    study = STUDY | {"mirror": mirror, "corpora": {"x": config.corpus({"role": "train", **source})}}
+    study = of({"x": config.corpus({"role": "train", **source})}, mirror)
     (line,) = [line for kind in available(study, tmp_path) for line in kind]
     tried = "the study does not say where in the mirror it is" if mirror else "no mirror"
     assert line.startswith(f"x: {tried}, and no download: ")

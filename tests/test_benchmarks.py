@@ -115,7 +115,9 @@ def test_a_file_as_firefox_publishes_it_has_the_weights_of_marians(script, tmp_p
 
 @pytest.mark.long
 def test_cleaning_keeps_what_a_plain_loop_keeps(script, text, tmp_path, monkeypatch):
-    cleaning, rules = script("cleaning"), {"max_tokens": 100, "max_length_ratio": 3.0, "duplicates": True}
+    cleaning = script("cleaning")
+    others = ("control_characters", "identical", "min_script_share", "max_digit_mismatch", "max_repeats")
+    rules = cleaning.RULES | dict.fromkeys((*others, "near_duplicates"), False)
     monkeypatch.setattr(script("processes"), "CORES", (CORE,))
     records.write_blocks(tmp_path / "x.tsv.zst", text.load(PAIRS, 500))
     identifier = langid.LanguageIdentifier.from_modelstring(langid.model)
@@ -123,7 +125,7 @@ def test_cleaning_keeps_what_a_plain_loop_keeps(script, text, tmp_path, monkeypa
     short = (pair for pair in read if all(len(side.split()) <= 100 for side in pair))
     alike = (pair for pair in short if max(map(len, pair)) <= 3 * min(map(len, pair)))
     kept = {pair for pair in alike if [identifier.classify(side)[0] for side in pair] == ["en", "de"]}
-    found = cleaning.chain(tmp_path / "x.tsv.zst", tmp_path, rules | {"langid": ["source", "target"]}, 1)
+    found = cleaning.chain(tmp_path / "x.tsv.zst", tmp_path, rules, 1)
     assert found["kept"] == len(kept) and 400 < len(kept) < 480
     assert found["pairs"] == 500 and found["clean_peak_rss_bytes"] > 10**7
     with pytest.raises(UserError, match=r"python -m corpora\.nothing --help: failed"):

@@ -207,7 +207,7 @@ def test_a_mixture_is_made_of_the_translations_of_one_teacher_or_of_all():
 
 def test_corpus_entry_alone():
     entry = config.corpus({"role": "test", **FILES})
-    assert (entry["weight"], entry["builtin"], entry["url"]) == (1, None, None)
+    assert (entry.weight, entry.builtin, entry.url) == (1, None, None)
     with pytest.raises(UserError, match="corpus: role is missing"):
         config.corpus(FILES)
     with pytest.raises(UserError, match=r"corpus: unknown key urls; did you mean url\?"):

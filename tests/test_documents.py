@@ -40,7 +40,7 @@ def unchanged(read, written) -> bool:
         return left_out <= EXTRA and all(
             unchanged(value, written[name]) if name in written else value is None for name, value in read.items()
         )
-    if isinstance(read, list):
+    if isinstance(read, list | tuple):
         return len(read) == len(written) and all(map(unchanged, read, written))
     return read == written
 

@@ -290,7 +290,7 @@ def test_a_sample_is_drawn_from_everywhere_in_bounded_memory(tmp_path, monkeypat
 
 def test_the_proposal_is_a_study_that_finds_its_corpora(tmp_path, capsys):
     study = proposed(tmp_path, {"x.en": ENGLISH, "x.fr": FRENCH, "more.en": ENGLISH[:100]}, "--study", "mine")
-    assert available(study, tmp_path) == ([], [])
+    assert available(typed(study), tmp_path) == ([], [])
     found = {name: (corpus["role"], corpus["lines"]) for name, corpus in study["corpora"].items()}
     assert found | {"x": ("train", 3000), "more": ("monolingual", 100)} == found
     shown = capsys.readouterr().out

@@ -190,7 +190,7 @@ def test_a_disk_that_fills_up_leaves_nothing(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
         "from corpora.fetch import command, main; command(main)"
     )
-    spec = json.dumps(config.corpus({"role": "train", "file": f"{tmp_path}/{source['file']}"}))
+    spec = json.dumps(config.corpus({"role": "train", "file": f"{tmp_path}/{source['file']}"}).document)
     arguments = ["--name", "x", "--languages", "en", "de", "--spec", spec, "--output", "out/x.tsv.zst"]
     done = subprocess.run([sys.executable, "-c", limited, *arguments], capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "error: out/x.tsv.zst: File too large")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from databases import BIBLE, bible
 from mirrored_texts import ENGLISH, GERMAN, PAIRS, fails, fetched, records_of, refused, rows, saved, tarred, zipped
+from msgspec.structs import replace
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from corpora import fetch
@@ -196,16 +197,16 @@ def test_a_published_distilled_corpus_is_a_source_like_any_other(kind, server, t
     place = {"file": str(path)} if kind == "file" else {"url": [f"{server.url}/best.tsv.zst"]}
     asked = config.corpus({"role": "train", "format": "tsv", "columns": {"en": 0, "de": 1}, "sha256": content, **place})
     assert records_of(asked, tmp_path)[0] == PAIRS
-    assert "sha256" in refused(asked | {"sha256": "0" * 64}, tmp_path)
+    assert "sha256" in refused(replace(asked, sha256="0" * 64), tmp_path)
 
 
 @pytest.mark.skipif(not FOLDER, reason=f"{MIRROR} is not set: no real corpora")
 def test_the_corpora_of_the_demo_are_in_the_mirror(tmp_path):
-    study = config.load(DEMO)
-    missing, _ = available(study | {"mirror": FOLDER}, tmp_path)
+    study = config.read(DEMO)
+    missing, _ = available(replace(study, mirror=FOLDER), tmp_path)
     if missing or not (Path(FOLDER) / "multi30k").is_dir():
         pytest.skip(f"{MIRROR} has no multi30k")
-    for name, corpus in study["corpora"].items():
+    for name, corpus in study.corpora.items():
         blocks, about = fetch.fetch(name, corpus, ["en", "de"], Path(FOLDER), tmp_path, 1)
-        assert sum(block.count(b"\n") for block in blocks) == (corpus["max_lines"] or corpus["lines"])
-        assert about.checksums == {code: corpus["sha256"][code] for code in about.checksums}
+        assert sum(block.count(b"\n") for block in blocks) == (corpus.max_lines or corpus.lines)
+        assert about.checksums == {code: corpus.sha256[code] for code in about.checksums}

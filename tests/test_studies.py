@@ -140,7 +140,7 @@ def test_a_cut_of_multi30k(tmp_path):
     """Real text in another language, up to what a student learns from; the other studies go on from there."""
     given_teacher = tmp_path / "study.yaml"
     given_teacher.write_text(json.dumps({"extends": str(TINY_MULTI30K), "teachers": given()}))
-    problems = available(config.load(given_teacher))
+    problems = available(config.read(given_teacher))
     if absent := problems.missing + problems.unchecked:
         pytest.skip(f"needs Multi30k in the folder NMT_FRONTIER_MIRROR or a network: {absent[0]}")
     made = ("training/distilled.1.source", "corpora/clean/test_2016_flickr.tsv.zst")

@@ -25,7 +25,7 @@ def extended(folder, base, text, name="x.yaml"):
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda path: path.stem)
 def test_dry_run_of_every_study_gives_an_estimate(study, tmp_path):
-    if missing := available(config.load(study)).missing:  # files that no address is known for
+    if missing := available(config.read(study)).missing:  # files that no address is known for
         pytest.skip(f"needs the corpora of {study.name} in the folder NMT_FRONTIER_MIRROR: {missing[0]}")
     shards = "cleaning_shards: 2\ndistillation: {shards: 2}\nalignment: {shards: 2}"
     few = extended(tmp_path, study, shards, study.name)  # the plan of 13,000 jobs takes half a minute
@@ -186,7 +186,7 @@ vocabulary_map: {{grid: {{}}}}"""
 
 def test_the_speed_of_the_papers_sizes_needs_no_training(tmp_path):
     study = ROOT / "configs/paper-sizes.yaml"
-    if missing := available(config.load(study)).missing:
+    if missing := available(config.read(study)).missing:
         pytest.skip(f"needs the corpora of {study.name} in the folder NMT_FRONTIER_MIRROR: {missing[0]}")
     jobs = planned(dry_run("speed", "--configfile", study, cwd=tmp_path))
     expected = {

@@ -4,12 +4,14 @@ The commands, in the order in which a study runs them:
 
 - ``fetch``: get a corpus and write it as records
 - ``subset``: draw a random subset of a corpus, by permutations that are computed, not stored
+- ``copy``: copy a dev or test set
 - ``clean``: clean one shard of a corpus
 - ``gather``: join the shards of a corpus, drop duplicates, check that nothing is lost
 - ``alignment``: align a corpus in subword units with fast_align or eflomal
 
 Where text comes from:
 
+- ``settings``: the entry of a corpus in a configuration
 - ``sources``: a class for each kind of source
 - ``readers``: a class for each format of files
 - ``grammar``: the built-in corpus

@@ -242,8 +242,8 @@ def _equal(source: Sequence[str], target: Sequence[str]) -> Iterator[tuple[int, 
     for place, piece in enumerate(target, 1):
         places.setdefault(piece, []).append(place)
     sizes: dict[int, int] = {}  # of those that end at the last piece of the source, by their place in the target
-    for end, piece in enumerate([*source, None]):
-        longer = {place: sizes.get(place - 1, 0) + 1 for place in places.get(piece, ())}
+    for end, found in enumerate([*(places.get(piece, []) for piece in source), []]):
+        longer = {place: sizes.get(place - 1, 0) + 1 for place in found}
         yield from ((-size, end, place) for place, size in sizes.items() if size >= COPIED and place + 1 not in longer)
         sizes = longer
 

@@ -11,11 +11,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import zstandard
 
 from nmt_frontier.errors import UserError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 CHUNK_BYTES = 1 << 18
 FRAME_BYTES = 1 << 11  # of zstd read at a time; decompressed, they may be a thousand times as many
@@ -35,16 +38,16 @@ LOCKED = (NotImplementedError, RuntimeError)  # of zipfile: unknown compression,
 class _ZstdFrames(io.RawIOBase):
     """A zstd stream of any number of frames. Raises EOFError inside a frame, where zstandard's reader just ends."""
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: io.BufferedReader) -> None:
         self._raw = raw
         self._ready = memoryview(b"")
         self._input = b""
-        self._frame = None
+        self._frame: zstandard.ZstdDecompressionObj | None = None
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:
+    def readinto(self, buffer: "Buffer") -> int:
         while not self._ready:
             self._input = self._input or self._raw.read(FRAME_BYTES)
             if not self._input:
@@ -56,14 +59,15 @@ class _ZstdFrames(io.RawIOBase):
             self._input = b""
             if self._frame.eof:
                 self._input, self._frame = self._frame.unused_data, None
-        size = min(len(buffer), len(self._ready))
-        buffer[:size] = self._ready[:size]
+        view = memoryview(buffer)
+        size = min(len(view), len(self._ready))
+        view[:size] = self._ready[:size]
         self._ready = self._ready[size:]
         return size
 
 
 # Kinds of compression: what recognises the first bytes of a file, and what decompresses it.
-_KINDS: list[tuple[Callable[[bytes], bool], Callable[[BinaryIO], io.IOBase]]] = [
+_KINDS: list[tuple[Callable[[bytes], bool], Callable[[io.BufferedReader], io.BufferedIOBase | io.RawIOBase]]] = [
     (lambda head: head.startswith(GZIP), lambda raw: gzip.GzipFile(fileobj=raw)),
     (lambda head: head.startswith(XZ), lzma.LZMAFile),
     (lambda head: head.startswith(BZIP2) and head[3:4].isdigit(), bz2.BZ2File),
@@ -71,7 +75,7 @@ _KINDS: list[tuple[Callable[[bytes], bool], Callable[[BinaryIO], io.IOBase]]] = 
 ]
 
 
-def decompressed(raw: BinaryIO, stack: ExitStack) -> io.BufferedReader:
+def decompressed(raw: io.BufferedReader, stack: ExitStack) -> io.BufferedReader:
     """The uncompressed bytes, closed with ``stack``; ``raw`` itself if it is not compressed."""
     head = raw.peek(HEAD_BYTES)[:HEAD_BYTES]
     for recognised, opener in _KINDS:
@@ -95,7 +99,7 @@ class Unreadable(UserError):  # noqa: N818 (a kind of UserError)
 
 
 @contextmanager
-def opened(part: Part) -> Iterator[BinaryIO]:
+def opened(part: Part) -> Iterator[io.BufferedReader]:
     """The uncompressed bytes of a part. Raises Unreadable if an archive lacks the member, or none is named."""
     with ExitStack() as stack:
         raw = stack.enter_context(open(part.path, "rb"))
@@ -138,24 +142,24 @@ def _of_system(error: Exception) -> bool:
     return isinstance(error, OSError) and error.errno is not None
 
 
-def _is_zip(raw: BinaryIO) -> bool:
+def _is_zip(raw: io.BufferedReader) -> bool:
     return raw.peek(len(ZIP))[: len(ZIP)] == ZIP
 
 
-def _is_tar(stream: BinaryIO) -> bool:
+def _is_tar(stream: io.BufferedReader) -> bool:
     return stream.peek(TAR_MAGIC_AT + len(TAR_MAGIC))[TAR_MAGIC_AT:].startswith(TAR_MAGIC)
 
 
-def _zip_member(raw: BinaryIO, part: Part, stack: ExitStack) -> io.BufferedReader:
+def _zip_member(raw: io.BufferedReader, part: Part, stack: ExitStack) -> io.BufferedReader:
     archive = stack.enter_context(zipfile.ZipFile(raw))
     name = _chosen(part, [info.filename for info in archive.infolist() if not info.is_dir()])
     try:
-        return stack.enter_context(io.BufferedReader(archive.open(name), CHUNK_BYTES))
+        return stack.enter_context(io.BufferedReader(cast(io.BufferedIOBase, archive.open(name)), CHUNK_BYTES))
     except LOCKED as error:
         raise Unreadable(f"{part.path}: {error}; pack it again, with deflate and without a password") from error
 
 
-def _tar_member(stream: BinaryIO, part: Part, stack: ExitStack) -> io.BufferedReader:
+def _tar_member(stream: io.BufferedReader, part: Part, stack: ExitStack) -> io.BufferedReader:
     """The first member that matches, found in one pass: a stream cannot go back."""
     archive = stack.enter_context(tarfile.open(fileobj=stream, mode="r|"))  # noqa: SIM115
     names = []
@@ -163,7 +167,8 @@ def _tar_member(stream: BinaryIO, part: Part, stack: ExitStack) -> io.BufferedRe
         if info.isfile():
             names.append(info.name.removeprefix("./"))
             if part.member and _matches(names[-1], part.member):
-                return stack.enter_context(io.BufferedReader(archive.extractfile(info), CHUNK_BYTES))
+                file = cast(io.BufferedIOBase, archive.extractfile(info))
+                return stack.enter_context(io.BufferedReader(file, CHUNK_BYTES))
     raise _no_member(part, names)
 
 

@@ -4,9 +4,10 @@ import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from corpora.download import CACHE, NoAnswer, Unreachable
+from corpora.settings import Corpus
 from corpora.sources import source_of
 from corpora.sources.place import Copy, Place
 from corpora.sources.source import languages
@@ -16,6 +17,15 @@ from nmt_frontier.errors import UserError
 CHECK_SECONDS = 4.0  # for all addresses of a study
 
 
+class Study(Protocol):
+    """What is read of a configuration."""
+
+    source: str
+    target: str
+    mirror: str | None
+    corpora: dict[str, Corpus]
+
+
 class Problems(NamedTuple):
     """Messages, one a corpus: on those that cannot be had, and on those whose addresses did not answer."""
 
@@ -23,15 +33,15 @@ class Problems(NamedTuple):
     unchecked: list[str]
 
 
-def available(study: dict[str, Any], cache: Path = CACHE, names: Iterable[str] | None = None) -> Problems:
+def available(study: Study, cache: Path = CACHE, names: Iterable[str] | None = None) -> Problems:
     """Check the corpora ``names`` (default: all); no address is asked for those on this machine."""
-    mirror, pair = mirror_folder(study["mirror"]), [study["source"], study["target"]]
+    mirror, pair = mirror_folder(study.mirror), [study.source, study.target]
     problems = Problems([], [])
-    absent: list[tuple[StoredSource, list[Copy]]] = []
-    for name in study["corpora"] if names is None else names:
-        source = source_of(name, study["corpora"][name], pair)
+    absent: list[tuple[StoredSource[Any], list[Copy]]] = []
+    for name in study.corpora if names is None else names:
+        source = source_of(name, study.corpora[name], pair)
         try:
-            if not source.present(mirror, cache):
+            if isinstance(source, StoredSource) and not source.present(mirror, cache):
                 absent.append((source, list(source.copies(mirror))))
         except UserError as error:
             problems.missing.append(str(error))
@@ -50,7 +60,9 @@ def available(study: dict[str, Any], cache: Path = CACHE, names: Iterable[str] |
 
 def _ask_all(places: Iterable[Place], cache: Path) -> dict[Place, Unreachable | None]:
     """Why each place (without member) cannot be had, or None; all are asked at once, within CHECK_SECONDS."""
-    answers = {place.archive: NoAnswer(f"{place.archive}: no answer in time") for place in places}
+    answers: dict[Place, Unreachable | None] = {
+        place.archive: NoAnswer(f"{place.archive}: no answer in time") for place in places
+    }
 
     def ask(place: Place) -> None:
         try:
@@ -74,13 +86,13 @@ def unknown_checksums(expected: dict[str, str] | str | None, languages: Iterable
     return [code for code in languages if not expected or (isinstance(expected, dict) and code not in expected)]
 
 
-def read_unchecked(study: dict[str, Any]) -> str | None:
+def read_unchecked(study: Study) -> str | None:
     """A line that lists texts without a checksum in corpora that have one in another language; None if none."""
-    corpora: dict[str, list[str]] = {}
-    for name, entry in study["corpora"].items():
-        codes = languages(entry, [study["source"], study["target"]])
-        for code in unknown_checksums(entry["sha256"], codes) if entry["sha256"] else ():
-            corpora.setdefault(code, []).append(name)
-    listed = [f"{code} of {', '.join(names)}" for code, names in corpora.items()]
+    unknown: dict[str, list[str]] = {}
+    for name, entry in study.corpora.items():
+        codes = languages(entry, [study.source, study.target])
+        for code in unknown_checksums(entry.sha256, codes) if entry.sha256 else ():
+            unknown.setdefault(code, []).append(name)
+    listed = [f"{code} of {', '.join(names)}" for code, names in unknown.items()]
     about = "what is read is not checked; its sha256 is recorded beside each corpus and in the log of rule fetch"
     return f"no checksum for {'; '.join(listed)}: {about}" if listed else None

@@ -88,11 +88,9 @@ def _tag(part: Path) -> Path:
 
 
 def _remember(response: requests.Response, tag: Path) -> None:
-    version = response.headers.get("ETag", "W/")
-    version = (
-        response.headers.get("Last-Modified") if version.startswith("W/") else version
-    )  # weak: not valid for ranges
-    if version:
+    exact = response.headers.get("ETag", "W/")
+    weak = exact.startswith("W/")  # not valid for ranges
+    if version := response.headers.get("Last-Modified") if weak else exact:
         tag.write_text(version)
     else:
         tag.unlink(missing_ok=True)

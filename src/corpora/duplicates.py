@@ -12,14 +12,25 @@ from pathlib import Path
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
+from formats import records
+
+KEYS_SUFFIX = ".keys"
 BUCKET_KEYS = 1 << 20  # a bucket of 16 MB, with the numbers of the records; some 50 MB while it is sorted
 READ_KEYS = 1 << 18
 
+Keys = NDArray[np.uint64]
+Marks = NDArray[np.uint8]
 _ENTRY = np.dtype([("key", "<u8"), ("record", "<i8")])
 
 
-def repeated(keys: Iterable[np.ndarray], total: int, folder: Path) -> np.ndarray:
+def keys_file(path: Path) -> Path:
+    """The file of a shard's keys: uint64[records, 2], little-endian."""
+    return path.with_name(records.name(path) + KEYS_SUFFIX)
+
+
+def repeated(keys: Iterable[Keys], total: int, folder: Path) -> Marks:
     """Mark the records whose key an earlier record has: packed bits, uint8[(total + 7) // 8], lowest bit first.
 
     keys: those of all ``total`` records in pieces of uint64[n]. folder: of temporary files, 16 bytes a record.
@@ -33,14 +44,14 @@ def repeated(keys: Iterable[np.ndarray], total: int, folder: Path) -> np.ndarray
     return marks
 
 
-def marked(marks: np.ndarray, first: int, count: int) -> np.ndarray:
+def marked(marks: Marks, first: int, count: int) -> NDArray[np.bool_]:
     """The marks of ``count`` records, beginning with record ``first``: bool[count]."""
     start = first // 8
     bits = np.unpackbits(marks[start : (first + count + 7) // 8], bitorder="little")
     return bits[first - 8 * start :][:count].astype(bool)
 
 
-def read_keys(paths: Iterable[Path], column: int) -> Iterator[np.ndarray]:
+def read_keys(paths: Iterable[Path], column: int) -> Iterator[Keys]:
     """One key (0: exact, 1: folded) of every record in these files, in pieces of uint64[n]."""
     for path in paths:
         keys = np.memmap(path, "<u8", mode="r").reshape(-1, 2) if path.stat().st_size else np.empty((0, 2), "<u8")
@@ -48,7 +59,7 @@ def read_keys(paths: Iterable[Path], column: int) -> Iterator[np.ndarray]:
             yield np.array(keys[start : start + READ_KEYS, column])
 
 
-def _buckets(keys: Iterable[np.ndarray], total: int, folder: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _buckets(keys: Iterable[Keys], total: int, folder: Path) -> Iterator[tuple[Keys, NDArray[np.int64]]]:
     """The keys (uint64) and record numbers (int64) of each bucket, in the order of the corpus."""
     count = max(1, math.ceil(total / BUCKET_KEYS))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".keys.") as name, ExitStack() as stack:
@@ -72,6 +83,6 @@ def _buckets(keys: Iterable[np.ndarray], total: int, folder: Path) -> Iterator[t
 
 
 @numba.njit(cache=True)
-def _mark(marks: np.ndarray, numbers: np.ndarray) -> None:
+def _mark(marks: Marks, numbers: NDArray[np.int64]) -> None:
     for number in numbers:
         marks[number >> 3] |= np.uint8(1 << (number & 7))

@@ -8,16 +8,18 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from common.document import argument
 from corpora.archives import Unreadable
 from corpora.availability import unknown_checksums
 from corpora.download import CACHE
+from corpora.settings import Corpus
 from corpora.sources import source_of
-from corpora.sources.source import CountedCorpus, Entry, Text
+from corpora.sources.source import CountedCorpus, Text
 from corpora.sources.stored import MIRROR, mirror_folder
 from formats import records
-from nmt_frontier.command_line import json_value
+from formats.counts import Fetched
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
 from nmt_frontier.progress import progress
@@ -30,11 +32,11 @@ class Provenance(NamedTuple):
     origins: list[str]
     dropped: dict[str, int]
     checksums: dict[str, str]
-    samples: dict[str, list[tuple[str, str]]]
+    samples: dict[str, list[records.Record]]
 
 
 def fetch(
-    name: str, entry: Entry, pair: list[str], mirror: Path | None, cache: Path, seed: int
+    name: str, entry: Corpus, pair: list[str], mirror: Path | None, cache: Path, seed: int
 ) -> tuple[Iterator[bytes], Provenance]:
     """The records of a corpus as blocks of TSV, and its provenance, complete once they are read. Raises UserError.
 
@@ -58,27 +60,13 @@ def _verified(text: Text, lines: Iterator[bytes]) -> Iterator[bytes]:
     text.verify()
 
 
-class _Spec(dict[str, Any]):
-    """The entry of a corpus from the command line."""
-
-    def __missing__(self, key: str) -> Any:
-        advice = "give the whole entry, as python -m study.config FILE --corpus NAME prints it"
-        raise UserError(f"--spec: has no key {key}; {advice}")
-
-
-def _spec(text: str) -> _Spec:
-    if not isinstance(entry := json_value(text), dict):
-        raise argparse.ArgumentTypeError(f"not an object of JSON: {text[:80]}")
-    return _Spec(entry)
-
-
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--name", required=True, help="name of the corpus")
     languages = ("SOURCE", "TARGET")
     parser.add_argument("--languages", nargs=2, required=True, metavar=languages, help="of monolingual text too")
     spec = "the corpus's entry as JSON, as python -m study.config FILE --corpus NAME prints it"
-    parser.add_argument("--spec", type=_spec, required=True, help=spec)
+    parser.add_argument("--spec", type=argument(Corpus), required=True, help=spec)
     parser.add_argument("--mirror", help=f"folder of copies; the environment variable {MIRROR} goes before it")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder of downloads (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the built-in grammar (default: %(default)s)")
@@ -88,25 +76,25 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> None:
     arguments = _arguments()
-    name, entry, mirror = arguments.name, arguments.spec, mirror_folder(arguments.mirror)
-    role, licence = entry["role"], entry["licence"]  # before anything is read, in case they are missing
+    entry: Corpus = arguments.spec
+    name, mirror = arguments.name, mirror_folder(arguments.mirror)
     blocks, provenance = fetch(name, entry, arguments.languages, mirror, arguments.cache, arguments.seed)
-    shown = progress(blocks, f"fetch {name}", entry["lines"], size=lambda block: block.count(b"\n"))
+    shown = progress(blocks, f"fetch {name}", entry.lines, size=lambda block: block.count(b"\n"))
     lines, checksum = records.write_blocks(arguments.output, shown)
-    if unknown := unknown_checksums(entry["sha256"], provenance.checksums):
+    if unknown := unknown_checksums(entry.sha256, provenance.checksums):
         checksums = json.dumps({code: provenance.checksums[code] for code in unknown})
         print(f"{name}: sha256 of the text, not checked; for its configuration: {checksums}", file=sys.stderr)
-    description = {
+    description: Fetched = {
         "name": name,
-        "role": role,
+        "role": entry.role,
         "origin": provenance.origins,
-        "licence": licence,
+        "licence": entry.licence,
         "lines": lines,
         "sha256": checksum,
         "text_sha256": provenance.checksums,
         "dropped": dict(provenance.dropped),
     }
-    if samples := {reason: shown for reason, shown in provenance.samples.items() if provenance.dropped.get(reason)}:
+    if samples := {why: shown for why, shown in provenance.samples.items() if provenance.dropped.get(why)}:
         description["samples"] = samples
     write_json(records.info(arguments.output), description)
 

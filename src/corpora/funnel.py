@@ -1,14 +1,15 @@
 """Apply rules to batches of records and count what each drops."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from common.document import Document
-from corpora.rules import SIDES, Rule
+from corpora.rules import SIDES, Rows, Rule
 from corpora.text_features import Measured
-from formats.counts import Counts
+from formats import records
+from formats.counts import Counts, Fetched, Shard
 from formats.records import Record
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import StrPath
@@ -32,9 +33,9 @@ class Funnel:
         self.lines_in = 0
         self.dropped = dict.fromkeys(rules, 0)
         self._samples: dict[str, list[tuple[int, Record]]] = {reason: [] for reason in rules}
-        self._lengths: dict[str, np.ndarray] = {}
+        self._lengths: dict[str, NDArray[np.int64]] = {}
 
-    def sort_out(self, measured: Measured) -> np.ndarray:
+    def sort_out(self, measured: Measured) -> NDArray[np.int8]:
         """The number of each record's reason to be dropped, or KEPT: int8[records]."""
         verdict = np.full(len(measured.batch), KEPT, np.int8)
         for number, (reason, rule) in enumerate(self._rules.items()):
@@ -47,7 +48,17 @@ class Funnel:
         self._count_lengths(measured, verdict == KEPT)
         return verdict
 
-    def _sample(self, reason: str, measured: Measured, rows: np.ndarray) -> None:
+    def write_sorted(self, measured: Measured, kept: records.Writer, dropped: records.Writer | None) -> Rows:
+        """Write each record to ``kept`` or, reason first, to ``dropped``, if given. Returns the rows that were kept."""
+        batch, verdict = measured.batch, self.sort_out(measured)
+        rows = np.flatnonzero(verdict == KEPT)
+        kept.write(batch.lines(rows))
+        if dropped:
+            refused = ((self.reasons[verdict[row]], *batch.record(row)) for row in np.flatnonzero(verdict != KEPT))
+            dropped.write(b"".join(map(records.line, refused)))
+        return rows
+
+    def _sample(self, reason: str, measured: Measured, rows: Rows) -> None:
         samples = self._samples[reason]
         hashes = measured.hash[rows]
         if len(samples) == SAMPLES:
@@ -57,14 +68,14 @@ class Funnel:
             samples.append((int(hashes[place]), measured.batch.record(rows[place])))
         self._samples[reason] = distinct(samples)
 
-    def _count_lengths(self, measured: Measured, kept: np.ndarray) -> None:
+    def _count_lengths(self, measured: Measured, kept: NDArray[np.bool_]) -> None:
         for name, side in zip(SIDES, measured.sides, strict=False):
             bins = np.minimum(side.words // BIN_WORDS, BINS - 1)
             lengths = self._lengths.setdefault(name, np.zeros((2, BINS), np.int64))
             lengths += np.bincount(bins, minlength=BINS), np.bincount(bins[kept], minlength=BINS)
 
-    def counts(self) -> Counts:
-        """The counts for the JSON beside a corpus."""
+    def counts(self) -> Shard:
+        """The counts for the JSON beside a shard."""
         return {
             "lines_in": self.lines_in,
             "lines_out": self.lines_in - sum(self.dropped.values()),
@@ -77,12 +88,12 @@ class Funnel:
         }
 
 
-def distinct(samples: Iterable[Sequence]) -> list[tuple[int, Record]]:
+def distinct(samples: Iterable[tuple[int, Record]]) -> list[tuple[int, Record]]:
     """The samples with the smallest hashes, each record once."""
     return sorted({number: record for number, record in samples}.items())[:SAMPLES]
 
 
-def merged(counts: list[Counts]) -> Counts:
+def merged(counts: list[Shard]) -> Shard:
     """The counts of a corpus from those of its shards; shards that were not cleaned count only lines."""
     reasons = dict.fromkeys(reason for count in counts for reason in count.get("dropped", {}))
     samples = {reason: [sample for count in counts for sample in count["samples"][reason]] for reason in reasons}
@@ -93,7 +104,10 @@ def merged(counts: list[Counts]) -> Counts:
         "dropped": {reason: sum(count["dropped"][reason] for count in counts) for reason in reasons},
         "samples": {reason: distinct(candidates) for reason, candidates in samples.items()},
         "lengths": {
-            side: {when: np.sum([of_shard[side][when] for of_shard in lengths], 0).tolist() for when in ("in", "out")}
+            side: {
+                "in": np.sum([of_shard[side]["in"] for of_shard in lengths], 0).tolist(),
+                "out": np.sum([of_shard[side]["out"] for of_shard in lengths], 0).tolist(),
+            }
             for side in (lengths[0] if lengths else ())
         },
         "sums": {key: sum(count["sums"][key] for count in counts) for key in counts[0].get("sums", {})},
@@ -101,7 +115,7 @@ def merged(counts: list[Counts]) -> Counts:
     }
 
 
-def chained(before: Counts, after: Counts) -> Counts:
+def chained(before: Shard, after: Shard) -> Shard:
     """The counts of two consecutive stages. Raises UserError if the second has not read all that the first kept."""
     if before["lines_out"] != after["lines_in"]:
         raise UserError(
@@ -122,19 +136,20 @@ def chained(before: Counts, after: Counts) -> Counts:
     }
 
 
-def require_lines(path: StrPath, counts: Counts) -> None:
+def require_lines(path: StrPath, counts: Shard) -> None:
     """Raise UserError if cleaning has left no line."""
     if not counts["lines_out"]:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in counts["dropped"].items() if count)
         raise UserError(f"{path}: no line is left of {counts['lines_in']:,}; dropped {dropped or 'none'}")
 
 
-def with_reading(about: Document, counts: Counts) -> Counts:
+def with_reading(about: Fetched, counts: Shard) -> Counts:
     """The counts and the samples, without their hashes, with those of lines that corpora.fetch has dropped."""
-    dropped = about.get("dropped", {})
+    unread = about.get("dropped", {})
     samples = {reason: [record for _, record in of_reason] for reason, of_reason in counts.get("samples", {}).items()}
-    return counts | {
-        "lines_in": counts["lines_in"] + sum(dropped.values()),
-        "dropped": dropped | counts["dropped"],
+    return {
+        **counts,
+        "lines_in": counts["lines_in"] + sum(unread.values()),
+        "dropped": unread | counts["dropped"],
         "samples": about.get("samples", {}) | samples,
     }

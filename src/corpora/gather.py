@@ -9,33 +9,36 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import numpy as np
-
-from common.document import Document
 from corpora import duplicates
-from corpora.clean import keys_file, write_sorted
+from corpora.duplicates import keys_file
 from corpora.funnel import Funnel, chained, merged, require_lines, with_reading
-from corpora.rules import Rule
+from corpora.rules import Dropped, Rows, Rule
 from corpora.text_features import Measured, characters
 from formats import records
 from formats.batches import Batch, batches
+from formats.counts import Fetched, Shard, fetched
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
-from nmt_frontier.files import read_json, write_json
+from nmt_frontier.files import document, write_json
 from nmt_frontier.progress import progress
 
 DUPLICATES = {"duplicate": 0, "near_duplicate": 1}  # reason to drop: column of the keys
 
 
+def counts_of(path: Path) -> Shard:
+    """The counts beside a shard. Raises UserError for other JSON."""
+    return document(records.info(path), Shard, "not the counts of a shard; delete it, run again")
+
+
 def verified(path: Path) -> Iterator[Batch]:
     """The records of a shard. Raises UserError if number or checksum differ from its JSON."""
-    counts = read_json(records.info(path))
+    counts = counts_of(path)
     number, digest = 0, hashlib.sha256()
     for batch in batches(path):
-        digest.update(batch.text)
+        digest.update(batch.text.data)
         number += len(batch)
         yield batch
-    if (number, digest.hexdigest()) != (counts["lines_out"], counts["sha256"]):
+    if (number, digest.hexdigest()) != (counts["lines_out"], counts.get("sha256")):
         raise UserError(
             f"{path}: its {number:,} lines are not those of {records.info(path).name}; delete both, run again"
         )
@@ -50,7 +53,7 @@ def duplicate_rules(shards: list[Path], reasons: list[str], folder: Path) -> dic
         marks = duplicates.repeated(duplicates.read_keys(files, column), total, folder)
         position = 0
 
-        def seen_before(measured: Measured, rows: np.ndarray) -> np.ndarray:
+        def seen_before(measured: Measured, rows: Rows) -> Dropped:
             nonlocal position
             repeated = duplicates.marked(marks, position, len(measured.batch))[rows]
             position += len(measured.batch)
@@ -61,12 +64,12 @@ def duplicate_rules(shards: list[Path], reasons: list[str], folder: Path) -> dic
     return {reason: rule(DUPLICATES[reason]) for reason in reasons}
 
 
-def gather(shards: list[Path], output: Path, about: Document, reasons: list[str], rejected: list[Path]) -> None:
+def gather(shards: list[Path], output: Path, about: Fetched, reasons: list[str], rejected: list[Path]) -> None:
     """Write ``output`` and its JSON, which extends ``about``. Raises UserError if lines are missing or none is left.
 
     reasons: keys of DUPLICATES to apply. rejected: files of dropped records, to concatenate beside ``output``.
     """
-    before = merged([read_json(records.info(path)) for path in shards])
+    before = merged([counts_of(path) for path in shards])
     if about.get("lines", before["lines_in"]) != before["lines_in"]:
         raise UserError(
             f"{output}: the shards were made of {before['lines_in']:,} lines, the corpus has {about['lines']:,}; "
@@ -79,14 +82,14 @@ def gather(shards: list[Path], output: Path, about: Document, reasons: list[str]
         dropped = stack.enter_context(records.writer(rejected_file(output))) if rejected else None
         stream = (batch for path in shards for batch in verified(path))
         for batch in progress(stream, f"gather {records.name(output)}", before["lines_out"], size=len):
-            write_sorted(Measured(batch, tables), funnel, kept, dropped)
-        for text in (text for path in rejected for text in records.frames(path)):
-            dropped.write(text)
+            funnel.write_sorted(Measured(batch, tables), kept, dropped)
+        if dropped:
+            for text in (text for path in rejected for text in records.frames(path)):
+                dropped.write(text)
         counts = chained(before, funnel.counts())
         require_lines(output, counts)
     verify_written(output, counts["lines_out"], kept.sha256)
-    counts = with_reading(about, counts)
-    write_json(records.info(output), {**about, **counts, "sha256": kept.sha256})
+    write_json(records.info(output), {**about, **with_reading(about, counts), "sha256": kept.sha256})
 
 
 def verify_written(path: Path, count: int, sha256: str) -> None:
@@ -113,7 +116,7 @@ def main() -> None:
     parser.add_argument("--rejected", type=there, nargs="*", default=[], help="rejected records of the shards")
     parser.add_argument("--output", type=Path, required=True, help="records; counts go to the JSON beside them")
     args = parser.parse_args()
-    about = read_json(args.about) if args.about else {"name": records.name(args.output)}
+    about = fetched(args.about) if args.about else Fetched(name=records.name(args.output))
     enabled = {"duplicate": args.duplicates, "near_duplicate": args.near_duplicates}
     gather(args.inputs, args.output, about, [reason for reason in DUPLICATES if enabled[reason]], args.rejected)
 

@@ -13,7 +13,9 @@ from collections.abc import Sequence
 import numba
 import numpy as np
 from langid import langid
+from numpy.typing import NDArray
 
+from formats.batches import Places, Text
 from nmt_frontier.errors import UserError
 
 LANES = 16  # of vector registers; rows are padded to a multiple
@@ -48,7 +50,7 @@ class Identifier:
         self._rows, self._row_of_state = self._packed()
         self._small = _rounded(self._rows)
 
-    def _packed(self) -> tuple[np.ndarray, np.ndarray]:
+    def _packed(self) -> tuple[NDArray[np.float64], NDArray[np.int16]]:
         """What a visit of a state adds to each language, float64[rows, padded languages]; row 0 holds the priors.
 
         Also the row of each state, int16[states]; 0 without a feature.
@@ -65,8 +67,9 @@ class Identifier:
             row_of_state[state] = row
         return rows, row_of_state
 
-    def classify(self, text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    def classify(self, text: Text, starts: Places, ends: Places) -> NDArray[np.int32]:
         """The language of each range of ``text`` (uint8), as index of ``classes``: int32[ranges]."""
+        labels: NDArray[np.int32]
         labels, sure = _labels(text, starts, ends, self._moves, self._row_of_state, self._small)
         doubtful = np.flatnonzero(~sure)
         if len(doubtful):
@@ -81,9 +84,9 @@ class Identifier:
                     self.exact += 1
         return labels
 
-    def log_probabilities(self, text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    def log_probabilities(self, text: Text, starts: Places, ends: Places) -> NDArray[np.float64]:
         """langid.py's unnormalised log-probabilities of all languages, float64[n, classes]."""
-        scores = _scores(text, starts, ends, self._moves, self._row_of_state, self._rows)
+        scores: NDArray[np.float64] = _scores(text, starts, ends, self._moves, self._row_of_state, self._rows)
         return scores[:, : len(self.classes)]
 
     def labels(self, texts: Sequence[str]) -> list[str]:
@@ -94,7 +97,7 @@ class Identifier:
         return [self.classes[label] for label in labels]
 
 
-def _rounded(rows: np.ndarray) -> np.ndarray:
+def _rounded(rows: NDArray[np.float64]) -> NDArray[np.int16]:
     """The rows as int16 multiples of one number, off by at most half of it."""
     finite = np.isfinite(rows)
     scale = np.iinfo(np.int16).max / np.abs(rows[finite]).max()
@@ -102,7 +105,14 @@ def _rounded(rows: np.ndarray) -> np.ndarray:
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _visited(text, start, end, moves, row_of_state, path):
+def _visited(
+    text: Text,
+    start: int,
+    end: int,
+    moves: NDArray[np.uint16],
+    row_of_state: NDArray[np.int16],
+    path: NDArray[np.int16],
+) -> int:
     """Fill ``path`` with the rows of the visited states. Returns their number."""
     state, visits = 0, 0
     for place in range(start, end):
@@ -114,7 +124,7 @@ def _visited(text, start, end, moves, row_of_state, path):
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _longest(starts, ends):
+def _longest(starts: Places, ends: Places) -> int:
     longest = 0
     for number in range(len(starts)):
         longest = max(longest, ends[number] - starts[number])
@@ -122,7 +132,14 @@ def _longest(starts, ends):
 
 
 @numba.njit(cache=True, nogil=True)
-def _labels(text, starts, ends, moves, row_of_state, rows):
+def _labels(
+    text: Text,
+    starts: Places,
+    ends: Places,
+    moves: NDArray[np.uint16],
+    row_of_state: NDArray[np.int16],
+    rows: NDArray[np.int16],
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """The best language by rounded numbers, and whether rounding cannot have changed the decision."""
     labels, sure = np.zeros(len(starts), np.int32), np.zeros(len(starts), np.bool_)
     path, total = np.empty(_longest(starts, ends) + 1, np.int16), np.empty(rows.shape[1], np.int32)
@@ -148,7 +165,14 @@ def _labels(text, starts, ends, moves, row_of_state, rows):
 
 
 @numba.njit(cache=True, nogil=True)
-def _scores(text, starts, ends, moves, row_of_state, rows):
+def _scores(
+    text: Text,
+    starts: Places,
+    ends: Places,
+    moves: NDArray[np.uint16],
+    row_of_state: NDArray[np.int16],
+    rows: NDArray[np.float64],
+) -> NDArray[np.float64]:
     scores = np.empty((len(starts), rows.shape[1]))
     path = np.empty(_longest(starts, ends) + 1, np.int16)
     for number in range(len(starts)):

@@ -27,5 +27,5 @@ def scripts(language: str) -> tuple[str, ...]:
     """The Unicode names of a language's scripts."""
     if language in _SEVERAL:
         return _SEVERAL[language]
-    script = langcodes.Language.get(language).maximize().script
+    script = str(langcodes.Language.get(language).maximize().script)
     return _COMPOSITE.get(script, (script,))

@@ -8,50 +8,61 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpora.language import Identifier
+from corpora.settings import Cleaning
 from corpora.text_features import Characters, Measured
 from formats.batches import batches
-from nmt_frontier.errors import UserError
 from nmt_frontier.files import StrPath
 
-Rule = Callable[[Measured, np.ndarray], np.ndarray]
+Rows = NDArray[np.int64]
+Dropped = NDArray[np.bool_]
+Rule = Callable[[Measured, Rows], Dropped]
 
 SIDES = ("source", "target")
 
 
-def _of_sides(measured: Measured, rows: np.ndarray, name: str) -> np.ndarray:
+def _of_sides(measured: Measured, rows: Rows, name: str) -> NDArray[Any]:
     """One feature of all columns: [columns, rows]."""
     return np.array([getattr(side, name)[rows] for side in measured.sides])
 
 
-def empty(measured: Measured, rows: np.ndarray) -> np.ndarray:
+def _of_either(sides: NDArray[np.bool_]) -> Dropped:
+    """What holds for a column. sides: bool[columns, rows]."""
+    either: Dropped = sides.any(0)
+    return either
+
+
+def empty(measured: Measured, rows: Rows) -> Dropped:
     """True if a side has no words."""
-    return (_of_sides(measured, rows, "words") == 0).any(0)
+    return _of_either(_of_sides(measured, rows, "words") == 0)
 
 
-def control_characters(measured: Measured, rows: np.ndarray) -> np.ndarray:
+def control_characters(measured: Measured, rows: Rows) -> Dropped:
     """True if a side has a character of damaged text (see corpora.text_features)."""
-    return _of_sides(measured, rows, "control").any(0)
+    return _of_either(_of_sides(measured, rows, "control"))
 
 
-def identical(measured: Measured, rows: np.ndarray) -> np.ndarray:
+def identical(measured: Measured, rows: Rows) -> Dropped:
     """True if both sides are the same text."""
     source, target = _of_sides(measured, rows, "hash")
-    return source == target
+    equal: Dropped = source == target
+    return equal
 
 
 def too_long(maximum: int) -> Rule:
     """True if a side has more than ``maximum`` whitespace tokens."""
-    return lambda measured, rows: (_of_sides(measured, rows, "words") > maximum).any(0)
+    return lambda measured, rows: _of_either(_of_sides(measured, rows, "words") > maximum)
 
 
 def length_ratio(maximum: float) -> Rule:
     """True if the longer side has more than ``maximum`` times the characters of the shorter one."""
 
-    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
+    def rule(measured: Measured, rows: Rows) -> Dropped:
         lengths = _of_sides(measured, rows, "characters")
-        return lengths.max(0) > maximum * lengths.min(0)
+        unlike: Dropped = lengths.max(0) > maximum * lengths.min(0)
+        return unlike
 
     return rule
 
@@ -59,8 +70,8 @@ def length_ratio(maximum: float) -> Rule:
 def wrong_script(minimum: float) -> Rule:
     """True if fewer than ``minimum`` (0 to 1) of a side's letters belong to its language's scripts."""
 
-    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
-        return (_of_sides(measured, rows, "in_script") < minimum * _of_sides(measured, rows, "letters")).any(0)
+    def rule(measured: Measured, rows: Rows) -> Dropped:
+        return _of_either(_of_sides(measured, rows, "in_script") < minimum * _of_sides(measured, rows, "letters"))
 
     return rule
 
@@ -80,10 +91,10 @@ def held_out(corpora: Iterable[StrPath], characters: Characters) -> Rule:
     sides = [side.folded for path in corpora for batch in batches(path) for side in Measured(batch, characters).sides]
     held = np.unique(np.concatenate([np.empty(0, np.uint64), *sides]))
 
-    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
+    def rule(measured: Measured, rows: Rows) -> Dropped:
         folded = _of_sides(measured, rows, "folded")
         places = np.minimum(np.searchsorted(held, folded), len(held) - 1)
-        return (held[places] == folded).any(0) if len(held) else np.zeros(len(rows), bool)
+        return _of_either(held[places] == folded) if len(held) else np.zeros(len(rows), bool)
 
     return rule
 
@@ -93,7 +104,7 @@ def language(sides: Iterable[str], expected: list[str], candidates: list[str] | 
     identifier = Identifier(candidates)
     labels = {column: identifier.classes.index(expected[column]) for column in map(SIDES.index, sides)}
 
-    def rule(measured: Measured, rows: np.ndarray) -> np.ndarray:
+    def rule(measured: Measured, rows: Rows) -> Dropped:
         wrong = np.zeros(len(rows), bool)
         text, starts, ends = measured.batch
         for column, label in labels.items():
@@ -117,22 +128,18 @@ REGISTRY: dict[str, tuple[str, Callable[[Any], Rule]]] = {
     "repeated_ngram": ("max_repeats", repeated_ngram),
 }
 OF_PAIRS = ("length_ratio", "identical", "digit_mismatch")  # meaningless for monolingual text
-ELSEWHERE = {"langid", "langid_languages", "duplicates", "near_duplicates"}  # keys without a factory
 
 
 def chosen(
-    settings: dict[str, Any], languages: list[str], held: Iterable[StrPath], characters: Characters
+    settings: Cleaning | None, languages: list[str], held: Iterable[StrPath], characters: Characters
 ) -> dict[str, Rule]:
-    """The rules that the settings enable, by reason; null, false and an empty list disable. Raises UserError."""
-    known = {key for key, _ in REGISTRY.values()} | ELSEWHERE
-    if unknown := sorted(set(settings) - known):
-        raise UserError(f"no cleaning rule has the key {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+    """The rules that the settings enable, by reason; false and an empty list disable."""
     rules: dict[str, Rule] = {"empty": empty}
-    for reason, (key, factory) in REGISTRY.items():
-        value = settings.get(key)
-        if value is not None and value is not False and (len(languages) > 1 or reason not in OF_PAIRS):
+    for reason, (key, factory) in REGISTRY.items() if settings else ():
+        value = getattr(settings, key)
+        if value is not False and (len(languages) > 1 or reason not in OF_PAIRS):
             rules[reason] = factory(value)
     rules["held_out"] = held_out(held, characters)
-    if sides := [side for side in settings.get("langid") or [] if side in SIDES[: len(languages)]]:
-        rules["language"] = language(sides, languages, settings.get("langid_languages"))
+    if settings and (sides := [side for side in settings.langid if side in SIDES[: len(languages)]]):
+        rules["language"] = language(sides, languages, settings.langid_languages)
     return rules

@@ -11,26 +11,28 @@ from pathlib import Path
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from formats import records
 from formats.batches import batches
+from formats.counts import fetched
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
-from nmt_frontier.files import read_json, write_json
+from nmt_frontier.files import write_json
 from nmt_frontier.progress import progress
 
 ROUNDS = 4
 LEAST_HALF = 4  # bits; fewer numbers are not mixed evenly
 
 
-def keys(*names: object) -> np.ndarray:
+def keys(*names: object) -> NDArray[np.uint64]:
     """The keys of the permutation identified by ``names``, such as seed, corpus and number: uint64[ROUNDS]."""
     digest = hashlib.blake2b("\t".join(map(str, names)).encode(), digest_size=8 * ROUNDS).digest()
     return np.frombuffer(digest, "<u8").astype(np.uint64)
 
 
 @numba.njit(cache=True, nogil=True)
-def places(numbers: np.ndarray, size: int, keys: np.ndarray) -> np.ndarray:
+def places(numbers: NDArray[np.int64], size: int, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     """The places of these numbers in the permutation of 0..size-1: int64[numbers].
 
     A Feistel network of four rounds permutes the numbers below the next power of four; a result outside 0..n-1 is
@@ -72,13 +74,13 @@ def drawn(path: Path, total: int, sample: int, seed: int) -> Iterator[bytes]:
 
 def subset(source: Path, sample: int, seed: int, output: Path) -> None:
     """Write the subset and its JSON, which extends the corpus's. Raises UserError if the corpus is smaller."""
-    about = read_json(records.info(source))
+    about = fetched(records.info(source))
     total = about["lines"]
     if sample > total:
         raise UserError(f"{records.name(source)}: sample: {sample:,} lines of {total:,}; take fewer, or all with null")
     lines, checksum = records.write_blocks(output, drawn(source, total, sample, seed))
     dropped = about["dropped"] | {"not_sampled": total - sample}
-    write_json(records.info(output), about | {"lines": lines, "sha256": checksum, "dropped": dropped, "seed": seed})
+    write_json(records.info(output), {**about, "lines": lines, "sha256": checksum, "dropped": dropped, "seed": seed})
 
 
 def main() -> None:

@@ -3,14 +3,15 @@
 import unicodedata
 from collections.abc import Iterable
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import regex
+from numpy.typing import NDArray
 
 from corpora.language_codes import scripts
-from formats.batches import Batch
+from formats.batches import Batch, Places, Text
 
 CODE_POINTS = 0x110000
 ASSIGNED = range(0x40000), range(0xE0000, 0xE1000)  # all other characters are in _CONTROL
@@ -31,12 +32,12 @@ _PRIME = np.uint64(0x100000001B3)
 class Characters(NamedTuple):
     """Tables by code point."""
 
-    bits: np.ndarray  # uint8[CODE_POINTS], LETTER to SCRIPT << column
-    digits: np.ndarray  # int8[CODE_POINTS], the value of a digit, else -1
+    bits: NDArray[np.uint8]  # uint8[CODE_POINTS], LETTER to SCRIPT << column
+    digits: NDArray[np.int8]  # int8[CODE_POINTS], the value of a digit, else -1
     # int32[CODE_POINTS]: the case-folded letter or mark; "0" for numerals; -1 outside words; -2 - row in ``expansions``
     # if folding gives several characters, as for ß
-    folded: np.ndarray
-    expansions: np.ndarray  # int32[rows, 3], padded with -1
+    folded: NDArray[np.int32]
+    expansions: NDArray[np.int32]  # int32[rows, 3], padded with -1
 
 
 def characters(languages: Iterable[str]) -> Characters:
@@ -54,7 +55,7 @@ def _text(block: range) -> str:
     return "".join(map(chr, block))
 
 
-def _matching(pattern: str, elsewhere: bool = False) -> np.ndarray:
+def _matching(pattern: str, elsewhere: bool = False) -> NDArray[np.bool_]:
     """Whether each code point is in a class: bool[CODE_POINTS]. elsewhere: the value outside ASSIGNED."""
     matching = np.full(CODE_POINTS, elsewhere)
     for block in ASSIGNED:
@@ -77,9 +78,9 @@ def _common() -> Characters:
     return Characters(bits, digits, *_folding(bits))
 
 
-def _folding(bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _folding(bits: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     folded = np.where(bits & WORD, np.arange(CODE_POINTS), -1).astype(np.int32)
-    expansions = []
+    expansions: list[list[int]] = []
     for code in np.flatnonzero(_matching(r"\p{Changes_When_Casefolded}") & (folded >= 0)):
         form = [ord(character) for character in chr(code).casefold()]
         if len(form) > 1:
@@ -91,16 +92,19 @@ def _folding(bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return folded, np.array(expansions, np.int32)
 
 
+Hashes = NDArray[np.uint64]
+
+
 class Side(NamedTuple):
     """Features of one column of a batch, each an array over its records."""
 
-    characters: np.ndarray  # int32, code points
-    words: np.ndarray  # int32, separated by whitespace
-    letters: np.ndarray  # int32
-    in_script: np.ndarray  # int32, letters in a script of the column's language
-    control: np.ndarray  # bool, whether there is a character of damaged text
-    hash: np.ndarray  # uint64, of the text
-    folded: np.ndarray  # uint64, of the word characters without case, with all numerals alike; of the text if none
+    characters: NDArray[np.int32]  # int32, code points
+    words: NDArray[np.int32]  # int32, separated by whitespace
+    letters: NDArray[np.int32]  # int32
+    in_script: NDArray[np.int32]  # int32, letters in a script of the column's language
+    control: NDArray[np.bool_]  # bool, whether there is a character of damaged text
+    hash: Hashes  # uint64, of the text
+    folded: Hashes  # uint64, of the word characters without case, with all numerals alike; of the text if none
 
 
 class Measured:
@@ -120,27 +124,30 @@ class Measured:
         ]
 
     @cached_property
-    def hash(self) -> np.ndarray:
+    def hash(self) -> Hashes:
         """Hash of each record: uint64[records]."""
         return combined([side.hash for side in self.sides])
 
     @cached_property
-    def folded(self) -> np.ndarray:
+    def folded(self) -> Hashes:
         """Equal for records that differ only in case, punctuation, spaces and digits: uint64[records]."""
         return combined([side.folded for side in self.sides])
 
-    def digit_mismatch(self, rows: np.ndarray) -> np.ndarray:
+    def digit_mismatch(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Share (0 to 1) of the digits without a partner on the other side, in any order: float64[rows]."""
         batch, digits = self.batch, self._characters.digits
-        return _digit_mismatch(batch.text, batch.starts[rows], batch.ends[rows], digits)
+        shares: NDArray[np.float64] = _digit_mismatch(batch.text, batch.starts[rows], batch.ends[rows], digits)
+        return shares
 
-    def repeats(self, rows: np.ndarray) -> np.ndarray:
+    def repeats(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The most repetitions in a row of the same 1 to MAX_NGRAM words, in either side; at least 1: int64[rows]."""
         batch = self.batch
-        return _repeats(batch.text, batch.starts[rows], batch.ends[rows], self._characters.bits)
+        bits = self._characters.bits
+        most: NDArray[np.int64] = _repeats(batch.text, batch.starts[rows], batch.ends[rows], bits)
+        return most
 
 
-def combined(hashes: list[np.ndarray]) -> np.ndarray:
+def combined(hashes: list[Hashes]) -> Hashes:
     """One hash of several, in their order."""
     result = np.zeros_like(hashes[0])
     for part in hashes:
@@ -148,7 +155,7 @@ def combined(hashes: list[np.ndarray]) -> np.ndarray:
     return result
 
 
-def _mixed(hashes: np.ndarray) -> np.ndarray:
+def _mixed(hashes: Hashes) -> Hashes:
     """MurmurHash3's finaliser."""
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
@@ -156,7 +163,7 @@ def _mixed(hashes: np.ndarray) -> np.ndarray:
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _decoded(text: np.ndarray, place: int) -> tuple[int, int]:
+def _decoded(text: Text, place: int) -> tuple[np.int64, int]:
     """The code point at a place in valid UTF-8, and the place of the next one."""
     byte = np.int64(text[place])
     if byte < 0x80:
@@ -170,7 +177,16 @@ def _decoded(text: np.ndarray, place: int) -> tuple[int, int]:
 
 
 @numba.njit(cache=True, nogil=True)
-def _measure(text, starts, ends, script, bits, folded, expansions):
+def _measure(
+    text: Text,
+    starts: Places,
+    ends: Places,
+    script: np.uint8,
+    bits: NDArray[np.uint8],
+    folded: NDArray[np.int32],
+    expansions: NDArray[np.int32],
+) -> tuple[NDArray[Any], ...]:
+    """The fields of Side. starts, ends: int64[records]."""
     rows = len(starts)
     characters, words = np.empty(rows, np.int32), np.empty(rows, np.int32)
     letters, in_script = np.empty(rows, np.int32), np.empty(rows, np.int32)
@@ -210,7 +226,7 @@ def _measure(text, starts, ends, script, bits, folded, expansions):
 
 
 @numba.njit(cache=True, nogil=True)
-def _digit_mismatch(text, starts, ends, digits):
+def _digit_mismatch(text: Text, starts: Places, ends: Places, digits: NDArray[np.int8]) -> NDArray[np.float64]:
     rows, columns = starts.shape
     shares = np.zeros(rows)
     for row in range(rows):
@@ -230,7 +246,7 @@ def _digit_mismatch(text, starts, ends, digits):
 
 
 @numba.njit(cache=True, nogil=True)
-def _repeats(text, starts, ends, bits):
+def _repeats(text: Text, starts: Places, ends: Places, bits: NDArray[np.uint8]) -> NDArray[np.int64]:
     rows, columns = starts.shape
     most = np.ones(rows, np.int64)
     longest = 0
@@ -250,7 +266,7 @@ def _repeats(text, starts, ends, bits):
 
 
 @numba.njit(cache=True, nogil=True)
-def _words(text, start, end, bits, words):
+def _words(text: Text, start: int, end: int, bits: NDArray[np.uint8], words: Hashes) -> int:
     """Fill ``words`` with the hashes of a side's words. Returns their number."""
     count, inside, place = 0, False, start
     while place < end:

@@ -1,9 +1,33 @@
 """The JSON beside a corpus and its shards: how many lines the cleaning funnel dropped, for which reason."""
 
-from typing import Any, NotRequired, TypedDict
+from pathlib import Path
+from typing import NotRequired, TypedDict
+
+from formats.records import Record
+from nmt_frontier.files import document
 
 # Lines by their words, in bins (corpora.funnel), before and after cleaning.
 Histogram = TypedDict("Histogram", {"in": list[int], "out": list[int]})
+
+
+class Fetched(TypedDict):
+    """Beside a corpus as it was read; a corpus from elsewhere has its name only. dropped: lines by reason."""
+
+    name: str
+    role: NotRequired[str]
+    origin: NotRequired[list[str]]
+    licence: NotRequired[str]
+    lines: NotRequired[int]
+    sha256: NotRequired[str]  # of the records
+    text_sha256: NotRequired[dict[str, str]]  # of the texts that were read, by language
+    dropped: NotRequired[dict[str, int]]
+    samples: NotRequired[dict[str, list[Record]]]  # place and text of what could not be read, by reason
+    seed: NotRequired[int]  # of a subset
+
+
+def fetched(path: Path) -> Fetched:
+    """The JSON beside a corpus as it was read. Raises UserError for other JSON."""
+    return document(path, Fetched, "not the JSON of a corpus; delete it, run again")
 
 
 class Lines(TypedDict):
@@ -11,22 +35,28 @@ class Lines(TypedDict):
 
     lines_in: int
     lines_out: int
-    samples: NotRequired[dict[str, list[Any]]]  # dropped records by reason, in shards with their hashes
     lengths: NotRequired[dict[str, Histogram]]  # by side
-    sums: NotRequired[dict[str, int]]
+    sums: NotRequired[dict[str, int | float]]
     seconds: NotRequired[float]
     sha256: NotRequired[str]
 
 
-class Counts(Lines):
-    """dropped: lines by reason."""
+class Shard(Lines):
+    """The counts of a shard. dropped: lines by reason; samples: some of them, each with its hash or number."""
 
     dropped: NotRequired[dict[str, int]]
+    samples: NotRequired[dict[str, list[tuple[int, Record]]]]
 
 
-class Cleaned(Lines):
+class Counts(Lines):
+    """The counts of a corpus. dropped: lines by reason; samples: some of them."""
+
+    dropped: dict[str, int]
+    samples: NotRequired[dict[str, list[Record]]]
+
+
+class Cleaned(Counts):
     """The counts of a corpus of a study."""
 
     name: str
     role: str
-    dropped: dict[str, int]

@@ -7,7 +7,7 @@ from pathlib import Path
 from corpora.availability import available
 from corpora.download import CACHE
 from nmt_frontier.errors import command
-from study.config import load
+from study.config import read
 
 
 def main() -> None:
@@ -16,7 +16,7 @@ def main() -> None:
     parser.add_argument("config", help="a file of configs/")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder of downloads (default: %(default)s)")
     arguments = parser.parse_args()
-    problems = available(load(arguments.config), arguments.cache)
+    problems = available(read(arguments.config), arguments.cache)
     for line in (*problems.missing, *problems.unchecked):
         print(line)
     sys.exit(bool(any(problems)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from corpora.settings import Corpus
 from corpora.sources import SOURCES, given, source_of
 from corpora.sources.source import languages
 from decode import engines
@@ -13,7 +14,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.search.engine import Engine
 from nmt_frontier.search.native import Native
 from study import system_checks
-from study.configuration import Augmentation, Configuration, Corpus, Mixture
+from study.configuration import Augmentation, Configuration, Mixture
 from study.expansion import listed_prices
 from study.plan import Study
 from study.precision import default_type, engine, obstacle
@@ -58,8 +59,8 @@ def corpus_problems(config: Configuration) -> Iterator[str]:
     texts: dict[str, str] = {}  # the path of the corpus that was the first to have each text
     for name, corpus in corpora.items():
         path = f"corpora.{name}"
-        if len(keys := given(entry := corpus.document)) == 1:
-            source = source_of(name, entry, [config.source, config.target])
+        if len(keys := given(corpus)) == 1:
+            source = source_of(name, corpus, [config.source, config.target])
             yield from (f"{path}.{problem}" for problem in source.problems())
             if source.identity in texts:
                 yield f"{path}{source.text_key}: is the text of {texts[source.identity]}"
@@ -78,7 +79,7 @@ def _cleaning_problems(path: str, corpus: Corpus, config: Configuration) -> Iter
         if corpus.sample:
             yield f"{path}.sample: {corpus.role} sets are taken whole, or up to max_lines"
         return
-    candidates, codes = corpus.cleaning.langid_languages, languages(corpus.document, [config.source, config.target])
+    candidates, codes = corpus.cleaning.langid_languages, languages(corpus, [config.source, config.target])
     for side, code in zip(("source", "target"), codes, strict=False):
         if candidates and side in corpus.cleaning.langid and code not in candidates:
             yield f"{path}.cleaning.langid_languages: {code}, the language of the {side} side, is not among them"

@@ -8,11 +8,12 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import yaml
+from msgspec import convert
 
 from common.document import Document
+from corpora.settings import Corpus
 from nmt_frontier.errors import UserError, command
 from study import checks, schema
 from study.configuration import Configuration, typed
@@ -53,13 +54,12 @@ def load(path: str | Path) -> Document:
     return read(path).document
 
 
-def corpus(entry: Any) -> Document:
+def corpus(entry: Document) -> Corpus:
     """The effective form of one entry of ``corpora``. Raises UserError as load() does."""
     entry, definition = without_nulls(entry), schema.definition("corpus")
     if problems := list(schema.problems(entry, definition)):
         raise UserError("\n".join(f"corpus: {problem}" for problem in problems))
-    filled: Document = schema.filled(entry, definition)
-    return filled
+    return convert(schema.filled(entry, definition), Corpus)
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """The operations of a training, and the memory, time and GPUs that jobs request from Snakemake."""
 
+from corpora.settings import Corpus
 from formats.shape import Custom, Values, shape
-from study.configuration import Configuration, Corpus
+from study.configuration import Configuration
 from study.systems import Trained, base, drawn
 from train.schedule import SHUFFLE_BUFFER
 from train.settings import Training

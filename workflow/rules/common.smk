@@ -131,8 +131,9 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
     cores = workflow.resource_settings.cores or os.cpu_count()
     print(estimate(study.config, cores, rates.known()), file=sys.stderr)
     # What cannot be had stops even a dry run; what could not be asked for, without a network, stops a real one only.
+    corpora = study.config.corpora
     unread = [name for name in study.config.corpora if not Path(study.paths.raw(name)).exists()]
-    absent = available(study.config.document, names=unread)
+    absent = available(study.config, names=unread)
     if absent.missing:
         raise WorkflowError("corpora that cannot be had:\n" + "\n".join(absent.missing))
     for line in absent.unchecked:
@@ -145,7 +146,7 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(f"not there: {line}", file=sys.stderr)
     for line in (*precision.warnings(study.config), *system_checks.warnings(study.config)):
         print(line, file=sys.stderr)
-    if line := read_unchecked(study.config.document):
+    if line := read_unchecked(study.config):
         print(line, file=sys.stderr)
 
 

@@ -69,7 +69,7 @@ rule copy_held_out:
         role=lambda w: study.config.corpora[w.corpus].role,
         languages=study.pair,
     shell:
-        "python -m corpora.clean --input {input.corpus} --role {params.role} --languages {params.languages}"
+        "python -m corpora.copy --input {input.corpus} --role {params.role} --languages {params.languages}"
         " --output {output.corpus} 2> {log}"
 
 

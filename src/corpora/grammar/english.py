@@ -29,6 +29,7 @@ def phrase(meaning: Phrase) -> str:
 
 
 def clause(meaning: Clause) -> str:
+    assert meaning.subject  # only a relative clause has none
     return f"{phrase(meaning.subject)} {_predicate(meaning, meaning.subject.plural)}"
 
 

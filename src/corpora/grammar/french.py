@@ -2,7 +2,7 @@
 
 import random
 
-from corpora.grammar.meaning import Adjective, Clause, Noun, Phrase, Sentence, Verb
+from corpora.grammar.meaning import Adjective, Clause, Meaning, Noun, Phrase, Place, Sentence, Verb
 
 VOWELS = tuple("aeiouéèêâîœ")
 SPOKEN_WITH_H = ("homme", "habit")  # a mute h: l'homme
@@ -15,7 +15,7 @@ CONJUNCTIONS = {"while": ("pendant que", "tandis que"), "because": ("parce que",
 
 def sentence(meaning: Sentence, source: random.Random) -> str:
     text = _main(meaning.main, source)
-    if meaning.other:
+    if meaning.other and meaning.conjunction:
         conjunction = source.choice(CONJUNCTIONS[meaning.conjunction])
         other = _clause(meaning.other, source)
         text += f" {elided(conjunction, other) if conjunction.endswith('que') else f'{conjunction} {other}'}"
@@ -72,9 +72,9 @@ def _determined(determiner: str, text: str, gender: str, source: random.Random) 
     return f"{'de nombreuses' if number == 'de nombreux' and gender == 'f' else number} {text}"
 
 
-def _place(meaning: Clause, source: random.Random) -> str:
-    place = source.choice(meaning.place.fr)
-    preposition = "vers" if meaning.towards else place.rest
+def _place(meaning: Meaning[Place], towards: bool, source: random.Random) -> str:
+    place = source.choice(meaning.fr)
+    preposition = "vers" if towards else place.rest
     return f"{preposition} {elided('la' if place.noun.gender == 'f' else 'le', place.noun.singular)}"
 
 
@@ -94,16 +94,17 @@ def _predicate(meaning: Clause, gender: str, plural: bool, source: random.Random
     else:
         words = [_conjugated(verb, gender, plural)]
     words += [phrase(meaning.thing, source)[0]] if meaning.thing else []
-    words += [_place(meaning, source)] if meaning.place and place else []
+    words += [_place(meaning.place, meaning.towards, source)] if meaning.place and place else []
     return " ".join(words)
 
 
 def _clause(meaning: Clause, source: random.Random, place: bool = True) -> str:
+    assert meaning.subject  # only a relative clause has none
     subject, word = phrase(meaning.subject, source)
     return f"{subject} {_predicate(meaning, word.gender, meaning.subject.plural, source, place)}"
 
 
 def _main(meaning: Clause, source: random.Random) -> str:
     if meaning.place and not meaning.towards and source.random() < 0.2:
-        return f"{_place(meaning, source)}, {_clause(meaning, source, place=False)}"
+        return f"{_place(meaning.place, False, source)}, {_clause(meaning, source, place=False)}"
     return _clause(meaning, source)

@@ -2,7 +2,7 @@
 
 import random
 
-from corpora.grammar.meaning import Clause, Noun, Phrase, Sentence, Verb
+from corpora.grammar.meaning import Clause, Meaning, Noun, Phrase, Place, Sentence, Verb
 
 Gender = str  # m, f, n, or p for the plural of all three
 DEFINITE = {
@@ -32,7 +32,7 @@ CONTRACTED = {"in dem": "im", "an dem": "am", "in das": "ins", "an das": "ans"}
 
 def sentence(meaning: Sentence, source: random.Random) -> str:
     parts = [_verb_second(meaning.main, source)]
-    if meaning.other:
+    if meaning.other and meaning.conjunction:
         conjunction = source.choice(CONJUNCTIONS[meaning.conjunction])
         parts.append(f"{conjunction} {_verb_final(meaning.other, source)}")
     text = ", ".join(parts) + "."
@@ -83,9 +83,9 @@ def phrase(meaning: Phrase, case: str, source: random.Random) -> str:
     return text
 
 
-def _place(meaning: Clause, source: random.Random) -> str:
-    place = source.choice(meaning.place.de)
-    case = "acc" if meaning.towards else "dat"
+def _place(meaning: Meaning[Place], towards: bool, source: random.Random) -> str:
+    place = source.choice(meaning.de)
+    case = "acc" if towards else "dat"
     article = f"{place.rest} {DEFINITE[case][place.noun.gender]}"
     if source.random() < 0.9:
         article = CONTRACTED.get(article, article)
@@ -97,13 +97,14 @@ def _rest(meaning: Clause, verb: Verb, source: random.Random) -> list[str]:
     words = ["sich"] if verb.reflexive else []
     words += ["gerade"] if source.random() < 0.15 else []
     others = [phrase(meaning.thing, "acc", source)] if meaning.thing else []
-    others += [_place(meaning, source)] if meaning.place else []
+    others += [_place(meaning.place, meaning.towards, source)] if meaning.place else []
     if len(others) == 2 and source.random() < 0.3:
         others.reverse()
     return words + others
 
 
 def _verb_second(meaning: Clause, source: random.Random) -> str:
+    assert meaning.subject  # only a relative clause has none
     verb, plural = source.choice(meaning.verb.de), meaning.subject.plural
     finite = verb.plural if plural else verb.singular
     subject = phrase(meaning.subject, "nom", source)
@@ -113,7 +114,7 @@ def _verb_second(meaning: Clause, source: random.Random) -> str:
         return f"{subject} {'sind' if plural else 'ist'} dabei, {' '.join([*rest, infinitive])}"
     if meaning.place and not meaning.towards and source.random() < 0.25:  # the place first, the subject after the verb
         without = Clause(meaning.subject, meaning.verb, meaning.thing)
-        words = [_place(meaning, source), finite, *(["sich"] if verb.reflexive else []), subject]
+        words = [_place(meaning.place, False, source), finite, *(["sich"] if verb.reflexive else []), subject]
         words += [word for word in _rest(without, verb, source) if word != "sich"]
     else:
         words = [subject, finite, *_rest(meaning, verb, source)]

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 from nmt_frontier.files import read_yaml
 
@@ -49,12 +49,32 @@ class Place(NamedTuple):
     motion: str
 
 
-class Meaning(NamedTuple):
+Word = TypeVar("Word")
+
+
+class Meaning(NamedTuple, Generic[Word]):
     """Words of one meaning; German and French with all synonyms."""
 
-    en: object
-    de: tuple
-    fr: tuple
+    en: Word
+    de: tuple[Word, ...]
+    fr: tuple[Word, ...]
+
+
+class Lexicon(TypedDict):
+    """All meanings by category."""
+
+    people: list[Meaning[Noun]]
+    animals: list[Meaning[Noun]]
+    clothes: list[Meaning[Noun]]
+    things: list[Meaning[Noun]]
+    furniture: list[Meaning[Noun]]
+    rest: list[Meaning[Verb]]
+    motion: list[Meaning[Verb]]
+    transitive: list[Meaning[Verb]]
+    qualities: list[Meaning[Adjective]]
+    looks: list[Meaning[Adjective]]
+    materials: list[Meaning[str]]
+    places: list[Meaning[Place]]
 
 
 def _plural(word: str) -> str:
@@ -94,7 +114,10 @@ def _german_verb(text: str) -> Verb:
 
 def _french_verb(text: str) -> Verb:
     infinitive, *forms = (word.replace("_", " ") for word in text.split())
-    return Verb(infinitive, *forms) if infinitive != "être" else Verb(f"être {forms[0]}", forms[0], "", "être")
+    if infinitive == "être":
+        return Verb(f"être {forms[0]}", forms[0], "", "être")
+    singular, plural = forms
+    return Verb(infinitive, singular, plural)
 
 
 def _french_adjective(text: str) -> Adjective:
@@ -112,36 +135,50 @@ def _place(text: str, read: Callable[[str], Noun]) -> Place:
     return Place(read(noun), preposition, preposition)
 
 
-READERS = {  # by category: of English, German and French
-    **dict.fromkeys(
-        ("people", "animals", "clothes", "things", "furniture"), (_english_noun, _german_noun, _french_noun)
-    ),
-    **dict.fromkeys(("rest", "motion", "transitive"), (_english_verb, _german_verb, _french_verb)),
-    **dict.fromkeys(("qualities", "looks"), (Adjective, Adjective, _french_adjective)),
-    "materials": (str, str, str),
-    "places": (_english_place, partial(_place, read=_german_noun), partial(_place, read=_french_noun)),
-}
+NOUN = (_english_noun, _german_noun, _french_noun)
+VERB = (_english_verb, _german_verb, _french_verb)
+ADJECTIVE = (Adjective, Adjective, _french_adjective)
+PLACE = (_english_place, partial(_place, read=_german_noun), partial(_place, read=_french_noun))
 
 
-def _meaning(line: str, category: str) -> Meaning:
-    (read, english), *others = zip(READERS[category], line.split(" / "), strict=True)
-    return Meaning(read(english), *(tuple(read(word.strip()) for word in words.split(";")) for read, words in others))
+def _meanings(lines: str, readers: tuple[Callable[[str], Word], ...]) -> list[Meaning[Word]]:
+    """readers: of a word in English, German and French."""
+
+    def meaning(line: str) -> Meaning[Word]:
+        (read, english), *others = zip(readers, line.split(" / "), strict=True)
+        return Meaning(
+            read(english), *(tuple(read(word.strip()) for word in words.split(";")) for read, words in others)
+        )
+
+    return [meaning(line) for line in lines.splitlines()]
 
 
 @cache
-def lexicon() -> dict[str, list[Meaning]]:
-    """All meanings by category."""
+def lexicon() -> Lexicon:
     text = read_yaml(Path(__file__).with_name("lexicon.yaml"))
-    return {category: [_meaning(line, category) for line in lines.splitlines()] for category, lines in text.items()}
+    return {
+        "people": _meanings(text["people"], NOUN),
+        "animals": _meanings(text["animals"], NOUN),
+        "clothes": _meanings(text["clothes"], NOUN),
+        "things": _meanings(text["things"], NOUN),
+        "furniture": _meanings(text["furniture"], NOUN),
+        "rest": _meanings(text["rest"], VERB),
+        "motion": _meanings(text["motion"], VERB),
+        "transitive": _meanings(text["transitive"], VERB),
+        "qualities": _meanings(text["qualities"], ADJECTIVE),
+        "looks": _meanings(text["looks"], ADJECTIVE),
+        "materials": _meanings(text["materials"], (str, str, str)),
+        "places": _meanings(text["places"], PLACE),
+    }
 
 
 class Phrase(NamedTuple):
     """``material`` makes the noun a compound; ``wears`` and ``clause`` modify a person."""
 
-    noun: Meaning
+    noun: Meaning[Noun]
     determiner: str
-    adjective: Meaning | None = None
-    material: Meaning | None = None
+    adjective: Meaning[Adjective] | None = None
+    material: Meaning[str] | None = None
     wears: "Phrase | None" = None
     clause: "Clause | None" = None
 
@@ -154,9 +191,9 @@ class Clause(NamedTuple):
     """``subject`` is None in a relative clause."""
 
     subject: Phrase | None
-    verb: Meaning
+    verb: Meaning[Verb]
     thing: Phrase | None = None
-    place: Meaning | None = None
+    place: Meaning[Place] | None = None
     towards: bool = False
 
 
@@ -190,8 +227,8 @@ def _subject(source: random.Random, rich: bool) -> Phrase:
 def _object(source: random.Random) -> Phrase:
     words = lexicon()
     material = source.choice(words["materials"]) if source.random() < 0.35 else None
-    kinds = ("furniture", "furniture", "things") if material else ("things", "furniture", "animals")
-    noun = source.choice(words[source.choice(kinds)])
+    things, furniture, animals = words["things"], words["furniture"], words["animals"]
+    noun = source.choice(source.choice((furniture, furniture, things) if material else (things, furniture, animals)))
     adjective = source.choice(words["looks"]) if source.random() < 0.4 else None
     return Phrase(noun, _determiner(source), adjective, material)
 
@@ -200,12 +237,12 @@ def _clause(source: random.Random, subject: Phrase | None) -> Clause:
     words = lexicon()
     place = source.choice(words["places"]) if source.random() < (0.5 if subject else 0.3) else None
     kind = source.choices(("rest", "motion", "transitive"), (3, 2, 5))[0]
-    verb = source.choice(words[kind])
     if kind == "transitive":
-        return Clause(subject, verb, _object(source), place)
+        return Clause(subject, source.choice(words["transitive"]), _object(source), place)
     if kind == "motion":
+        verb = source.choice(words["motion"])
         return Clause(subject, verb, place=place or source.choice(words["places"]), towards=True)
-    return Clause(subject, verb, place=place)
+    return Clause(subject, source.choice(words["rest"]), place=place)
 
 
 def _determiner(source: random.Random) -> str:

@@ -37,7 +37,7 @@ class Sqlite(Reader):
             try:
                 connection = sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)
                 try:
-                    result = connection.execute(selection.query, selection.parameters)
+                    result = connection.execute(selection.query or "", selection.parameters or {})
                     yield from rows(map(_as_text, result), file, len(selection.languages))
                 finally:
                     connection.close()
@@ -45,7 +45,7 @@ class Sqlite(Reader):
                 raise UserError(f"{file.name}: {error}; mend the query or the file") from error
 
 
-def _as_text(row: tuple) -> tuple:
+def _as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """A row with its bytes decoded."""
     return tuple(cell.decode() if isinstance(cell, bytes) else cell for cell in row)
 
@@ -91,9 +91,10 @@ class Parquet(Reader):
             next((name for name in names if name == column or (column != str(column) and shortest(name) == code)), None)
             for code, column in chosen
         ]
-        if None in wanted:
+        found = [name for name in wanted if name is not None]
+        if found != wanted:
             raise UserError(f"{file.name}: no column for each language (columns); it has {', '.join(names)}")
-        return wanted
+        return found
 
     def _row(self, fields: dict[str, Any], place: str, file: Input) -> Row:
         inside = fields.get("translation", fields)

@@ -55,8 +55,8 @@ def _declared(head: bytes, declaration: re.Pattern[bytes] | None) -> str | None:
         if head.startswith(beginning):
             return encoding
     match = declaration.match(head)
-    encoding = match[1].decode("ascii", "replace").lower() if match else None
-    return None if encoding and encoding.startswith(("utf-16", "utf-32", "utf16", "ucs")) else encoding  # one byte each
+    declared = match[1].decode("ascii", "replace").lower() if match else None
+    return None if declared and declared.startswith(("utf-16", "utf-32", "utf16", "ucs")) else declared  # one byte each
 
 
 def _of_sample(head: bytes, name: str) -> str:

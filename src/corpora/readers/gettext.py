@@ -70,7 +70,7 @@ class Po(Reader):
                 yield file.broken(MALFORMED, f"line {message.line:,}", ": no message with its translation", shown)
             elif not identifier:
                 language = _LANGUAGE.search(translations[0] or "")
-                swapped = bool(language) and shortest(language[1].replace("_", "-")) == languages[0]
+                swapped = language is not None and shortest(language[1].replace("_", "-")) == languages[0]
             elif message.fuzzy:
                 yield FUZZY
             else:

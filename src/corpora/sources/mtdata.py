@@ -18,15 +18,18 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corpora.language_codes import shortest
-from corpora.readers import READERS, Reader
-from corpora.readers.reader import Selection
+from corpora.readers import READERS
+from corpora.readers.reader import Reader, Selection
 from corpora.sources.addressed import WebFile
-from corpora.sources.place import Copy
+from corpora.sources.place import Copy, Place, Texts
 from corpora.sources.stored import StoredSource
 from nmt_frontier.errors import UserError
+
+if TYPE_CHECKING:
+    from mtdata.entry import DatasetId
 
 # The opcodes of ``Index.__new__(Index)``, on which mtdata calls only isinstance().
 EMPTY_INDEX = pickle.GLOBAL + b"mtdata.index\nIndex\n" + pickle.EMPTY_TUPLE + pickle.NEWOBJ + pickle.STOP
@@ -108,7 +111,7 @@ def _modules() -> tuple[list[str], list[str]]:
 
 
 @cache
-def _entries(module_name: str) -> dict:
+def _entries(module_name: str) -> dict["DatasetId", Any]:
     module, index = importlib.import_module(module_name), index_module().Index()
     collecting = gc.isenabled()
     gc.disable()  # a search for garbage would take half of the time and find none
@@ -118,7 +121,8 @@ def _entries(module_name: str) -> dict:
     finally:
         if collecting:
             gc.enable()
-    return index.entries
+    entries: dict[DatasetId, Any] = index.entries
+    return entries
 
 
 def _readable(identifier: str, entry: Any) -> CatalogueEntry:
@@ -136,31 +140,30 @@ def _readable(identifier: str, entry: Any) -> CatalogueEntry:
     return CatalogueEntry(languages, tuple(urls), tuple(entry.in_paths or ()), READABLE[suffix], columns)
 
 
-class Mtdata(StoredSource):
+class Mtdata(StoredSource[str]):
     key = "mtdata"
     implied = ("member", "format", "columns")
 
     @property
     def reader(self) -> type[Reader] | None:
         """None, as the catalogue decides; problems() reports a configured format."""
-        return READERS.get(self.entry["format"])
+        return READERS.get(self.entry.format or "")
 
     def originals(self) -> Iterator[Copy]:
-        identifier = self.entry["mtdata"]
-        published = look_up(identifier)
+        published = look_up(identifier := self.address)
         for code in self.languages:
             if code not in published.languages:
                 raise UserError(f"mtdata: {identifier} is in {', '.join(published.languages)}, it has no {code}")
         rows = [published.languages.index(code) for code in self.languages]
-        files = [WebFile(url, member) for url in published.urls for member in published.members or [None]]
+        files: list[Place] = [WebFile(url, member) for url in published.urls for member in published.members or (None,)]
         reader = READERS[published.format]
         if reader.one_file:
             yield Copy(reader(Selection(self.languages, [published.columns[row] for row in rows])), {None: files})
             return
         if len(files) != len(published.languages):
             raise UserError(f"mtdata: {identifier} is {len(files)} files, not one for each language; give its url")
-        texts = {code: [files[row]] for code, row in zip(self.languages, rows, strict=True)}
+        texts: Texts = {code: [files[row]] for code, row in zip(self.languages, rows, strict=True)}
         yield Copy(reader(Selection(self.languages, [])), texts)
 
     def origins(self) -> list[str]:
-        return [f"mtdata {self.entry['mtdata']}"]
+        return [f"mtdata {self.address}"]

@@ -10,9 +10,10 @@ from typing import ClassVar, Self
 from common import folder_lock
 from corpora.archives import Part, is_archive
 from corpora.download import Unreachable
-from corpora.readers import Reader
+from corpora.readers.reader import Reader
 
 Parts = dict[str | None, list[Part]]
+Texts = dict[str | None, list["Place"]]  # the parts of each language's text; of None if all are in one file
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Copy:
     """A reader, and the places of all files of a corpus."""
 
     reader: Reader
-    texts: dict[str | None, list[Place]]  # the parts of each language's text; of None if all are in one file
+    texts: Texts
 
     @property
     def places(self) -> list[Place]:
@@ -94,8 +95,9 @@ class Copy:
 
     def present(self, cache: Path) -> Parts | None:
         """The parts of each text if all are on this machine."""
-        texts = {code: [place.here(cache) for place in places] for code, places in self.texts.items()}
-        return None if any(part is None for parts in texts.values() for part in parts) else texts
+        here = {code: [place.here(cache) for place in places] for code, places in self.texts.items()}
+        parts = {code: [part for part in of_text if part] for code, of_text in here.items()}
+        return parts if parts == here else None
 
     def obtained(self, cache: Path) -> Parts:
         """The parts of each text, downloaded if necessary. Raises Unreachable."""

@@ -1,17 +1,18 @@
 """The interface of sources and their texts; a text as lines of TSV, with the dropped ones counted."""
 
-import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, Generic, TypeVar
+
+from msgspec.json import encode
 
 from corpora.readers.reader import BROKEN, Block, Unread
-from corpora.sources.place import Copy
+from corpora.settings import Corpus
 from nmt_frontier.errors import UserError
 
-Entry = dict[str, Any]  # one corpus of the effective configuration, with every key of the schema
+Address = TypeVar("Address")
 
 
 class Text(ABC):
@@ -32,24 +33,29 @@ class Text(ABC):
         """Compare with the configured checksums, if the text has any. Raises UserError."""
 
 
-class Source(ABC):
-    """One corpus of a study. pair: source and target language of the study; languages: those of the corpus."""
+class Source(ABC, Generic[Address]):
+    """One corpus of a study. address: what its entry says under the key of this kind of source.
+
+    pair: source and target language of the study; languages: those of the corpus.
+    """
 
     key: ClassVar[str]  # of the kind in the configuration
     text_key: ClassVar[str] = ""  # of what decides the text, below the corpus in the configuration
 
-    def __init__(self, name: str, entry: Entry, pair: list[str]):
+    def __init__(self, name: str, entry: Corpus, pair: list[str]):
         self.name, self.entry, self.pair = name, entry, pair
+        self.address: Address = getattr(entry, self.key)
         self.languages = languages(entry, pair)
 
     @property
     def identity(self) -> str:
         """Equal for corpora with the same text."""
-        return self._identity(self.entry[self.key])
+        return self._identity(self.address)
 
-    def _identity(self, address: Any) -> str:
-        options = (self.entry[option] for option in ("member", "columns", "query", "names"))
-        return json.dumps([self.key, address, *options], sort_keys=True)
+    def _identity(self, address: Address | str) -> str:
+        entry = self.entry
+        decisive = (self.key, address, entry.member, entry.columns, entry.query, entry.names)
+        return encode(decisive, order="sorted").decode()
 
     @abstractmethod
     def problems(self) -> Iterator[str]:
@@ -59,22 +65,14 @@ class Source(ABC):
     def origins(self) -> list[str]:
         """The public origins of the text."""
 
-    def copies(self, mirror: Path | None) -> Iterator[Copy]:
-        """All copies of a text in files, local ones first. Raises UserError."""
-        yield from ()
-
-    def present(self, mirror: Path | None, cache: Path) -> bool:
-        """Whether the text needs no download. Raises UserError."""
-        return True
-
     @abstractmethod
     def text(self, mirror: Path | None, cache: Path, seed: int) -> Text:
         """The text, downloaded if necessary. Raises UserError."""
 
 
-def languages(entry: Entry, pair: list[str]) -> list[str]:
+def languages(entry: Corpus, pair: list[str]) -> list[str]:
     """The languages of a corpus: monolingual text has the source side only."""
-    return pair[:1] if entry["role"] == "monolingual" else pair
+    return pair[:1] if entry.role == "monolingual" else pair
 
 
 WHOLE_ROLES = ("dev", "test")  # a score is of all lines, or says so by invalid: drop
@@ -83,12 +81,12 @@ WHOLE_ROLES = ("dev", "test")  # a score is of all lines, or says so by invalid:
 class CountedCorpus:
     """A corpus being read. ``dropped`` counts the lines left out, by reason."""
 
-    def __init__(self, name: str, entry: Entry):
+    def __init__(self, name: str, entry: Corpus):
         self.name = name
         self.dropped: Counter[str] = Counter()
-        self._expected, self._maximum = entry["lines"], entry["max_lines"]
-        share = 0.0 if entry["role"] in WHOLE_ROLES else entry["invalid_share"]
-        self._allowed = 1.0 if entry["invalid"] == "drop" else share
+        self._expected, self._maximum = entry.lines, entry.max_lines
+        share = 0.0 if entry.role in WHOLE_ROLES else entry.invalid_share
+        self._allowed = 1.0 if entry.invalid == "drop" else share
 
     def lines(self, text: Text) -> Iterator[bytes]:
         """Blocks of TSV. Raises UserError for no line, another number than configured, or too many broken ones."""

@@ -4,13 +4,14 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, overload
 
 from corpora.download import Unreachable
-from corpora.readers import READERS, Lines, Reader, by_name
-from corpora.readers.reader import Selection
-from corpora.sources.place import Copy, LocalFile, Parts
-from corpora.sources.source import Source
+from corpora.readers import READERS, by_name
+from corpora.readers.reader import Reader, Selection
+from corpora.readers.text import Lines
+from corpora.sources.place import Copy, LocalFile, Parts, Texts
+from corpora.sources.source import Address, Source
 from corpora.sources.stored_text import StoredText
 from nmt_frontier.errors import UserError
 
@@ -24,38 +25,43 @@ def mirror_folder(configured: str | None) -> Path | None:
     return Path(folder).expanduser() if folder else None
 
 
+@overload
+def in_language(address: str, code: str | None) -> str: ...
+@overload
+def in_language(address: str | None, code: str | None) -> str | None: ...
 def in_language(address: str | None, code: str | None) -> str | None:
     """An address or a member with {lang} replaced by the language code."""
     return address.replace(LANGUAGE, code) if address and code else address
 
 
-def copies_of(source: "StoredSource", mirror: Path | None) -> Iterator[Copy]:
+def copies_of(source: "StoredSource[Any]", mirror: Path | None) -> Iterator[Copy]:
     """Possible copies in the mirror folder, then the originals. Opens and asks nothing."""
-    named = source.entry["mirror"] if mirror else None
-    if named and LANGUAGE in named:
+    named = source.entry.mirror
+    if mirror and named and LANGUAGE in named:
         yield _file_for_each_language(source, mirror / named)
     originals = list(source.originals())
-    if named and LANGUAGE not in named:  # the same texts in one file or archive
+    if mirror and named and LANGUAGE not in named:  # the same texts in one file or archive
         texts = originals[0].texts.items()
-        files = {code: [LocalFile(str(mirror / named), places[0].member)] for code, places in texts}
-        yield Copy(originals[0].reader, files)
-    named_alike = originals if mirror and source.mirrored_by_name else []
-    for original in named_alike:
+        yield Copy(originals[0].reader, {c: [LocalFile(str(mirror / named), p[0].member)] for c, p in texts})
+    if not mirror or not source.mirrored_by_name:
+        yield from originals
+        return
+    for original in originals:
         yield _in_mirror(original, mirror, "address")
         if original.remote and _named_apart(original):
             yield _in_mirror(original, mirror, "name")
     yield from originals
-    for original in named_alike:  # after the file at the configured place
+    for original in originals:  # after the file at the configured place
         if not original.remote and _named_apart(original):
             yield _in_mirror(original, mirror, "name")
 
 
-def _file_for_each_language(source: "StoredSource", path: Path) -> Copy:
+def _file_for_each_language(source: "StoredSource[Any]", path: Path) -> Copy:
     """A file for each language holds lines or SGM, independent of the original."""
     named = by_name(path.name)
     reader = Lines if named.one_file else named
-    member = source.entry["member"]
-    texts = {code: [LocalFile(in_language(str(path), code), in_language(member, code))] for code in source.languages}
+    member = source.entry.member
+    texts: Texts = {c: [LocalFile(in_language(str(path), c), in_language(member, c))] for c in source.languages}
     return Copy(reader(Selection(source.languages, [])), texts)
 
 
@@ -67,14 +73,14 @@ def _named_apart(original: Copy) -> bool:
 
 def _in_mirror(original: Copy, mirror: Path, attribute: str) -> Copy:
     """The files under the mirror folder, by their ``address`` or their bare ``name``."""
-    texts = {
+    texts: Texts = {
         code: [LocalFile(str(mirror / getattr(place, attribute)), place.member) for place in places]
         for code, places in original.texts.items()
     }
     return Copy(original.reader, texts)
 
 
-def entry_problems(source: "StoredSource") -> Iterator[str]:
+def entry_problems(source: "StoredSource[Any]") -> Iterator[str]:
     """A line for each problem, which begins with the key."""
     yield from _missing_languages(source)
     yield from _equal_sides(source)
@@ -84,37 +90,41 @@ def entry_problems(source: "StoredSource") -> Iterator[str]:
     yield from _option_problems(source)
 
 
-def _missing_languages(source: "StoredSource") -> Iterator[str]:
+def _missing_languages(source: "StoredSource[Any]") -> Iterator[str]:
     for key in ("columns", "names", "file"):
-        values = source.entry[key]
+        values = getattr(source.entry, key)
         for language in source.languages if isinstance(values, dict) else ():
             if language not in values:
                 yield f"{key}: no {key.removesuffix('s')} for {language}; it has {', '.join(values) or 'none'}"
 
 
-def _equal_sides(source: "StoredSource") -> Iterator[str]:
+def _equal_sides(source: "StoredSource[Any]") -> Iterator[str]:
     """Both sides from one column or file: a model would learn to copy."""
     for key, what in (("columns", "column "), ("file", "")):
-        values = source.entry[key] if isinstance(source.entry[key], dict) else {}
-        sides = [values[language] for language in source.languages if language in values]
+        values = getattr(source.entry, key)
+        sides = (
+            [values[language] for language in source.languages if language in values]
+            if isinstance(values, dict)
+            else []
+        )
         if len(sides) > 1 and len({*sides}) == 1:
             yield f"{key}: {' and '.join(source.languages)} are both {what}{sides[0]}"
 
 
-def _checksum_problems(source: "StoredSource") -> Iterator[str]:
+def _checksum_problems(source: "StoredSource[Any]") -> Iterator[str]:
     """A format with a file for each language has a checksum for each, any other has one."""
-    reader, sha256 = source.reader, source.entry["sha256"]
+    reader, sha256 = source.reader, source.entry.sha256
     if reader is None:
         return
     if isinstance(sha256, str) and not reader.one_file:
         first = source.languages[0]
         yield f"sha256: {reader.format} has a file for each language; give {first}: ... for each of them"
-    mirrored_apart = LANGUAGE in (source.entry["mirror"] or "")
+    mirrored_apart = LANGUAGE in (source.entry.mirror or "")
     if isinstance(sha256, dict) and reader.one_file and not mirrored_apart:
         yield f"sha256: {reader.format} has all languages in one file; give one checksum"
 
 
-def _placeholder_problems(source: "StoredSource", reader: type[Reader]) -> Iterator[str]:
+def _placeholder_problems(source: "StoredSource[Any]", reader: type[Reader]) -> Iterator[str]:
     """Files for each language need {lang} in the address or in the member; one file must not have it."""
     for key, address in source.addresses():
         if not reader.one_file and LANGUAGE not in address + (source.member or ""):
@@ -122,30 +132,30 @@ def _placeholder_problems(source: "StoredSource", reader: type[Reader]) -> Itera
             yield f"{key}: {address} has no {LANGUAGE} in it ({remedy})"
         elif reader.one_file and LANGUAGE in address:
             yield f"{key}: {address} has {LANGUAGE} in it, but its format has both languages in one file"
-    if reader.one_file and isinstance(source.entry["file"], dict):
+    if reader.one_file and isinstance(source.entry.file, dict):
         yield f"file: names a file for each language, but the format {reader.format} has both in one"
 
 
-def _option_problems(source: "StoredSource") -> Iterator[str]:
+def _option_problems(source: "StoredSource[Any]") -> Iterator[str]:
     """Keys without effect, and missing ones."""
     entry, reader = source.entry, source.reader
-    yield from (f"{key}: {source.key} says this itself" for key in source.implied if entry[key] is not None)
+    yield from (f"{key}: {source.key} says this itself" for key in source.implied if getattr(entry, key) is not None)
     if reader is None:
         return
     for key in dict.fromkeys(key for other in READERS.values() for key in other.options):
-        if key not in reader.options and entry[key] is not None:
+        if key not in reader.options and getattr(entry, key) is not None:
             formats = ", ".join(other.format for other in READERS.values() if key in other.options)
             yield f"{key}: is for the format {formats}, this is {reader.format}"
-    for column in (entry["columns"] or {}).values():
+    for column in (entry.columns or {}).values():
         if not isinstance(column, reader.column_types):
             names = "names of columns" if str in reader.column_types else "numbers of columns, from 0"
             yield f"columns: {column} is none of the {names} that the format {reader.format} has"
     for key in reader.required:
-        if entry[key] is None:
+        if getattr(entry, key) is None:
             yield f"{key} is missing; the format {reader.format} needs it"
 
 
-class StoredSource(Source):
+class StoredSource(Source[Address]):
     """A source with text in files."""
 
     mirrored_by_name: ClassVar[bool] = True  # a mirror may have the file by its name
@@ -163,7 +173,7 @@ class StoredSource(Source):
     @property
     def member(self) -> str | None:
         """The file meant in an archive."""
-        return self.entry["member"]
+        return self.entry.member
 
     def addresses(self) -> Iterator[tuple[str, str]]:
         """Keys of the entry with addresses that may contain {lang}, and the addresses."""
@@ -176,12 +186,14 @@ class StoredSource(Source):
         return [str(place) for place in next(self.originals()).places]
 
     def copies(self, mirror: Path | None) -> Iterator[Copy]:
+        """All copies of the text, local ones first. Raises UserError."""
         try:
             yield from copies_of(self, mirror)
         except UserError as error:
             raise UserError(f"{self.name}: {error}") from error
 
     def present(self, mirror: Path | None, cache: Path) -> bool:
+        """Whether the text needs no download. Raises UserError."""
         return any(copy.present(cache) is not None for copy in self.copies(mirror))
 
     def text(self, mirror: Path | None, cache: Path, seed: int) -> StoredText:
@@ -207,10 +219,10 @@ class StoredSource(Source):
     def nowhere(self, copies: list[Copy], mirror: Path | None, reason: str) -> str:
         """The error for a text without any copy, with the remedy."""
         code, places = next(iter(copies[0].texts.items()))
-        file = (self.entry["mirror"] or places[0].name).replace(LANGUAGE, code or self.languages[0])
+        file = (self.entry.mirror or places[0].name).replace(LANGUAGE, code or self.languages[0])
         remedy = f"Set {MIRROR} to a folder that has {file}"
         searched = f"no {mirror / file} in the mirror" if mirror else "no mirror"
-        if self.entry["mirror"] is None and not self.mirrored_by_name:
+        if self.entry.mirror is None and not self.mirrored_by_name:
             remedy = f"Set {MIRROR} and say where in that folder it is (mirror)"
             searched = "the study does not say where in the mirror it is" if mirror else searched
         offline = "or run configs/offline.yaml, which needs neither"

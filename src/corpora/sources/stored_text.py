@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from corpora.archives import Part, chunks
-from corpora.readers import Reader
-from corpora.readers.reader import Block, Input, Unread
+from corpora.readers.reader import Block, Input, Reader, Unread
+from corpora.settings import Corpus
 from corpora.sources.place import Copy, Parts, in_cache
-from corpora.sources.source import Entry, Text
+from corpora.sources.source import Text
 from nmt_frontier.errors import UserError
 
 
@@ -41,13 +41,13 @@ class HashedFiles:
 class StoredText(Text):
     """The text of one copy. parts: the local files of the copy's places."""
 
-    def __init__(self, name: str, entry: Entry, copy: Copy, parts: Parts, cache: Path):
+    def __init__(self, name: str, entry: Corpus, copy: Copy, parts: Parts, cache: Path):
         super().__init__()
         self._name, self._entry, self._copy, self._cache = name, entry, copy, cache
         self._files = {code: HashedFiles(of_text) for code, of_text in parts.items()}
 
     def blocks(self) -> Iterator[Block]:
-        reader, encoding = self._copy.reader, self._entry["encoding"]
+        reader, encoding = self._copy.reader, self._entry.encoding
         sides = {str(code): files.blocks(reader, self.unread, encoding) for code, files in self._files.items()}
         return aligned(self._name, sides) if len(sides) > 1 else next(iter(sides.values()))
 
@@ -70,9 +70,9 @@ class StoredText(Text):
             )
 
     def _expected(self, code: str | None) -> str | None:
-        sha256 = self._entry["sha256"]
+        sha256 = self._entry.sha256
         if isinstance(sha256, dict):
-            return sha256.get(code)
+            return sha256.get(code or "")
         return sha256 if code is None else None
 
 

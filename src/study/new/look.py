@@ -24,7 +24,7 @@ from corpora.sources import source_of
 from corpora.sources.source import CountedCorpus, languages
 from corpora.text_features import Measured, characters
 from formats.batches import Batch, indexed
-from formats.counts import Counts
+from formats.counts import Shard
 from formats.records import Record
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_text
@@ -55,7 +55,7 @@ class Look:
     lines: int
     read_errors: dict[str, int]  # lines that the reader left out, by reason
     problems: list[str]  # the first of them
-    counts: Counts  # of corpora.funnel, as in the study but for languages, duplicates and held-out sets
+    counts: Shard  # of corpora.funnel, as in the study but for languages, duplicates and held-out sets
     words: list[float]  # the mean of a line, for each side
     in_script: list[float]  # the share of the letters of each side in a script of its language
     repeats: int  # kept records that equal an earlier one
@@ -76,11 +76,11 @@ class Look:
 
 def look(corpus: Corpus, pair: list[str], cleaning: Document, invalid: str, seed: int) -> Look:
     """Read a corpus once. Raises UserError for bad files, and for a side in another language than declared."""
-    entry = config.corpus({"role": corpus.role, "invalid": invalid, **corpus.source})
+    entry = config.corpus({"role": corpus.role, "invalid": invalid, "cleaning": cleaning, **corpus.source})
     codes = languages(entry, pair)
-    settings = cleaning | {"langid": []} if corpus.role in ("train", "monolingual") else {}
     tables = characters(codes)
-    funnel = Funnel(rules.chosen(settings, codes, [], tables))
+    filtered = corpus.role in ("train", "monolingual")
+    funnel = Funnel(rules.chosen(entry.cleaning if filtered else None, codes, [], tables))
     counted = CountedCorpus(str(corpus), entry)
     reservoir, sums = _Reservoir(seed), np.zeros((3, len(codes)), np.int64)  # words, letters, those of the script
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -115,7 +115,7 @@ def look(corpus: Corpus, pair: list[str], cleaning: Document, invalid: str, seed
     return looked
 
 
-def _require_text(corpus: Corpus, counts: Counts) -> None:
+def _require_text(corpus: Corpus, counts: Shard) -> None:
     """Raises UserError if a dev or test set has an empty side, or if cleaning leaves no line."""
     if corpus.role not in ("train", "monolingual") and (empty := counts["dropped"]["empty"]):
         raise UserError(f"{corpus}: {empty:,} lines have an empty side; a {corpus.role} set is taken as it is, mend it")

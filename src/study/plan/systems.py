@@ -98,7 +98,7 @@ class Corpora:
 
     def languages(self, corpus: str) -> list[str]:
         """The language of each side of a corpus."""
-        return languages(self.config.corpora[corpus].document, self.pair)
+        return languages(self.config.corpora[corpus], self.pair)
 
     def reading(self, corpus: str) -> Document:
         """The keys of a corpus's entry that decide what is read."""
