@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import convert
 
 from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
@@ -119,7 +120,7 @@ class InNative:
         return float(np.mean([*map(len, allowed)]))
 
 
-ENGINES = {CTranslate2.name: InCTranslate2, Native.name: InNative}
+ENGINES: dict[str, type[InCTranslate2 | InNative]] = {CTranslate2.name: InCTranslate2, Native.name: InNative}
 
 
 class MapTimer:
@@ -166,9 +167,10 @@ class MapTimer:
 
 
 Runs = dict[MapInBatches, list[Usage]]
+Fields = dict[str, str | float | None]  # of MapTimingRow
 
 
-def times(way: MapInBatches, runs: Runs, candidates: float) -> MapTimingRow:
+def times(way: MapInBatches, runs: Runs, candidates: float) -> Fields:
     """The times of one way, and how many times faster it is than the whole vocabulary, run by run."""
     return {
         "map": way.name,
@@ -180,7 +182,7 @@ def times(way: MapInBatches, runs: Runs, candidates: float) -> MapTimingRow:
     }
 
 
-def output_layer(way: MapInBatches, runs: Runs, nothing: MapInBatches) -> dict[str, float | None]:
+def output_layer(way: MapInBatches, runs: Runs, nothing: MapInBatches) -> Fields:
     """The share of the output layer in a way's time, and how many times faster it is than the whole vocabulary's.
 
     nothing: the way without candidates. Raises UserError where a run was not slower than that: the time of the output
@@ -195,17 +197,18 @@ def output_layer(way: MapInBatches, runs: Runs, nothing: MapInBatches) -> dict[s
     share, times_faster = (seconds - rest) / seconds, (whole - rest) / (seconds - rest)
     fields = Spread.of(share.tolist()).fields("output_layer_share")
     others = in_process.others([*runs[way], *runs[way.whole], *runs[nothing]])
-    return fields | Spread.of(times_faster.tolist()).fields("output_layer_times_faster") | {"others": others}
+    return {**fields, **Spread.of(times_faster.tolist()).fields("output_layer_times_faster"), "others": others}
 
 
-def scores(timing: MapTimer, way: MapInBatches, test_set: TestSet) -> dict[str, float | str]:
+def scores(timing: MapTimer, way: MapInBatches, test_set: TestSet) -> Fields:
     """BLEU of one way, and its difference to the whole vocabulary with the paired bootstrap."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("own", "whole")]
         for path, outputs in zip(paths, (timing.outputs[way], timing.outputs[way.whole]), strict=True):
             write_text(path, "".join(f"{output}\n" for output in outputs))
         found, (difference, p) = test_set.score(paths[0])[0], test_set.difference(*paths)
-    return {name: found[name] for name in ("bleu", "bleu_signature")} | {"bleu_delta": difference, "bleu_p": p}
+    shown = {name: found[name] for name in ("bleu", "bleu_signature")}
+    return {**shown, "bleu_delta": difference, "bleu_p": p}
 
 
 def measured(
@@ -229,7 +232,7 @@ def measured(
         row = times(way, runs, timing.candidates[way])
         if steps and way.name != NOTHING:
             row |= output_layer(way, runs, MapInBatches(NOTHING, nothing, way.batch_tokens))
-        rows.append(row | (scores(timing, way, test_set) if test_set else {}))
+        rows.append(convert(row | (scores(timing, way, test_set) if test_set else {}), MapTimingRow))
     return rows
 
 
@@ -246,9 +249,9 @@ def main() -> None:
     session, shared = in_process.prepared(args)
     timing = MapTimer(args.model, sources(args.test_set)[: args.sentences], args.core, args.steps)
     test_set = None if args.steps or args.sentences else TestSet(args.test_set, args.target_language, SAMPLES)
-    shared |= {"model": timing.description, "sentences": len(timing.sources), "steps": args.steps, "core": args.core}
+    asked = {"model": timing.description, "sentences": len(timing.sources), "steps": args.steps, "core": args.core}
     rows = measured(timing, args.maps, args.batch_tokens, args.steps, session, test_set)
-    write_json(args.output, {**shared, "rows": rows})
+    write_json(args.output, {**shared, **asked, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -33,7 +33,8 @@ EVERYTHING = "everything"
 
 def instruction_sets() -> list[str]:
     """Those of this CPU that are narrower than the engine's own choice, widest first."""
-    return native.library().available_sets()[-2::-1]
+    sets: list[str] = native.library().available_sets()
+    return sets[-2::-1]
 
 
 def configurations(model: ModelFolder, others: list[ModelFolder], **common: Any) -> dict[str, Configuration]:

@@ -50,7 +50,7 @@ def models(rows: Iterable[Row]) -> list[tuple[str, str]]:
 def by_system(folders: list[ModelFolder]) -> Folders:
     described = ((folder.description, folder) for folder in folders)
     return {
-        (about.system.removesuffix("-untrained"), about.engine, about.quantization): folder
+        ((about.system or "").removesuffix("-untrained"), about.engine, about.quantization): folder
         for about, folder in described
     }
 

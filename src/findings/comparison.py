@@ -63,6 +63,11 @@ def number(record: Measurement, name: str) -> float:
     return float(value)
 
 
+def spread(record: Measurement, name: str) -> Spread:
+    """A time or a rate of all runs. Raises UserError for a record without it."""
+    return Spread(*(number(record, f"{name}{end}") for end in ("", "_min", "_max")))
+
+
 def translations(records: Path, record: Measurement) -> Path:
     """The file of a record's translations. records: the file of records. Raises UserError for a record without."""
     if record.decoding.output is None:

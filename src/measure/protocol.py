@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict
 
 from findings import cost
 from findings.comparison import of_test_set
@@ -27,7 +28,13 @@ from nmt_frontier.files import write_json
 from nmt_frontier.search.engine import Search
 
 
-def text(model: ModelFolder, sentences: int | None) -> dict[str, int | None]:
+class Cut(TypedDict, total=False):
+    """The field of a configuration that cuts the test set."""
+
+    sentences: int | None
+
+
+def text(model: ModelFolder, sentences: int | None) -> Cut:
     """How much of the test set is translated: all by a trained model, which has BLEU, else ``sentences``."""
     return {"sentences": sentences} if model.description.role == UNTRAINED else {}
 

@@ -26,7 +26,7 @@ OPTIONS = {
     "axis": "speed or usd (front_overview; default: speed)",
     "remark": "a last sentence below the picture",
 }
-TABLES = {".md": str, ".tex": latex.tables}  # what writes the Markdown of a table
+TABLES: dict[str, Callable[[str], str]] = {".md": str, ".tex": latex.tables}  # what writes the Markdown of a table
 
 
 def read(module: SimpleNamespace, files: Sequence[str], paths: list[Path]) -> Any:

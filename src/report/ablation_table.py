@@ -63,7 +63,7 @@ def trainings(test_set: TestSet) -> Iterator[Row]:
     for beam, result in shown(test_set["beams"]):
         for pair in result["comparisons"]:
             what = f"{pair['student']}: {pair['mixture']} rather than {pair['than']}"
-            yield tested(pair["difference"] or pair["mixture"], what, beam, pair)
+            yield tested(pair["difference"] or pair["mixture"] or "", what, beam, pair)
 
 
 def shown(beams: dict[str, Beam]) -> list[tuple[str, Beam]]:
@@ -124,7 +124,7 @@ def networks(records: list[Measurement]) -> Iterator[Row]:
         yield row(
             f"{name}: {shape}",
             f"rather than {reference.system.name}: {reference.system.shape}, {engine_and_search(own)}{seeds}",
-            mean([each.bleu_delta_teacher for each in scores]),
+            mean([comparison.number(record, "bleu_delta_teacher") for record, _ in pairs]),
             max((each.bleu_p_teacher for each in scores if each.bleu_p_teacher is not None), default=None),
             speeds(contrasted),
             comets(contrasted),
@@ -207,5 +207,7 @@ def on_other_cpus(records: list[Measurement], system: str | None, elsewhere: lis
             products = "cut off" if other["int8_saturates"] else "exact"
             idea = f"{other['compute_type']} where products are {products}"
             yield row(
-                idea, f"rather than here, {captions.title(here[0])}", f"{other['bleu'] - here[0].scores.bleu:{BLEU}}"
+                idea,
+                f"rather than here, {captions.title(here[0])}",
+                f"{other['bleu'] - comparison.number(here[0], 'bleu'):{BLEU}}",
             )

@@ -18,7 +18,8 @@ TIMES = "times "  # how quantities of ratios begin
 COLORS = {AGREES: "#009e73", OTHER: "#999999"}  # by verdict
 OFF = "#d55e00"
 LABELS = {"within the tolerance": COLORS[AGREES], "outside it": OFF, "not comparable": COLORS[OTHER]}
-POINT, RING = {"linestyle": "", "marker": "o"}, {"markerfacecolor": "none", "markersize": 8}
+POINT: figure.Points = {"linestyle": "", "marker": "o"}
+RING: figure.Points = {**POINT, "markerfacecolor": "none", "markersize": 8}
 GAP = 0.6  # between two tables, in rows
 NOTE = """Hollow: as printed. Filled: here, the median with the lowest and the highest run. A dotted line stands at 1,
 where nothing is gained. The page says what was measured and on which machine ({machines})."""
@@ -44,7 +45,7 @@ def _picture(rows: list[Row]) -> Figure:
     figure.logarithmic(axes, "{x:,g}")
     axes.margins(x=0.08)
     axes.set_xlabel("how many times, logarithmic")
-    handles = [Line2D([], [], color="black", label="the paper", **POINT | RING)]
+    handles = [Line2D([], [], color="black", label="the paper", **RING)]
     colors = {COLORS.get(row["verdict"], OFF) for row in rows}
     handles += [Line2D([], [], color=color, label=name, **POINT) for name, color in LABELS.items() if color in colors]
     figure.legend(picture, handles, "outside upper left", 4)
@@ -66,4 +67,4 @@ def _row(axes: Axes, place: float, row: Row) -> None:
     axes.plot([row["printed"], middle], [place, place], color="#cccccc", linewidth=2, zorder=1)
     whiskers = figure.whiskers(Spread(middle, low, high))
     axes.errorbar(middle, place, xerr=whiskers, fmt="o", color=color, elinewidth=1, zorder=3)
-    axes.plot(row["printed"], place, color="black", zorder=4, **POINT | RING)
+    axes.plot(row["printed"], place, color="black", zorder=4, **RING)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from operator import sub
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_yaml
@@ -79,10 +79,10 @@ class Printed(NamedTuple):
     type: str
     beam: int | None
     map: bool | None
-    settings: dict[str, Any]
+    settings: dict[str, bool | int]
     needs: str
     reason: str
-    other: Self | None = None
+    other: "Printed | None" = None
 
     @property
     def place(self) -> tuple[str, str, str, str]:
@@ -145,16 +145,16 @@ def _printed_by(paper: str) -> list[Printed]:
 def _printed(paper: str, line: dict[str, str]) -> Printed:
     """A line of a file: its numbers are numbers, ``yes`` and ``no`` are switches."""
     settings = (setting.split("=") for setting in line["settings"].split())
+    words = {name: text for name, text in line.items() if name not in ("value", "over", "beam", "map", "settings")}
     return Printed(
-        paper,
-        **line
-        | {
-            "value": float(line["value"]),
-            "over": tuple(line["over"].split()),
-            "beam": int(line["beam"]) if line["beam"] else None,
-            "map": SWITCHES.get(line["map"]),
-            "settings": {name: SWITCHES[value] if value in SWITCHES else int(value) for name, value in settings},
-        },
+        paper=paper,
+        **words,
+        value=float(line["value"]),
+        over=tuple(line["over"].split()),
+        beam=int(line["beam"]) if line["beam"] else None,
+        map=SWITCHES.get(line["map"]),
+        settings={name: SWITCHES[value] if value in SWITCHES else int(value) for name, value in settings},
+        other=None,
     )
 
 

@@ -5,6 +5,7 @@
 
 import argparse
 import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -75,10 +76,10 @@ def draw_funnel(corpora: list[Cleaned]) -> Figure:
     return picture
 
 
-def bars(axes: Axes, corpora: list[dict[str, int]], notes: list[str], colors: dict[str, str]) -> None:
+def bars(axes: Axes, corpora: Sequence[Mapping[str, float]], notes: list[str], colors: dict[str, str]) -> None:
     """A stacked bar for each corpus, with a note above it."""
     for place, (parts, note) in enumerate(zip(corpora, notes, strict=True)):
-        left = 0
+        left = 0.0
         for reason, count in parts.items():
             axes.barh(place, count, left=left, height=0.5, color=colors.get(reason, OTHER))
             left += count

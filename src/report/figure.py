@@ -3,8 +3,9 @@
 import io
 import textwrap
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -33,10 +34,10 @@ STYLE = {
     "pdf.fonttype": 42,  # TrueType: letters stay letters, as publishers ask
     "svg.hashsalt": "nmt-frontier",  # equal input gives equal bytes
 }
-FORMATS = {  # options of matplotlib: no date, so that equal input gives equal bytes
-    ".svg": {"metadata": {"Date": None}},
+FORMATS: dict[str, dict[str, None]] = {  # metadata: no date, so that equal input gives equal bytes
+    ".svg": {"Date": None},
     ".png": {},
-    ".pdf": {"metadata": {"CreationDate": None}},
+    ".pdf": {"CreationDate": None},
 }
 COLUMN = 3.3  # inches; a column of two is 3.0 to 3.5 wide
 SMALL = {
@@ -61,6 +62,15 @@ class Style(NamedTuple):
     marker: str
 
 
+class Points(TypedDict, total=False):
+    """How points look, but for their colour; as matplotlib has it."""
+
+    linestyle: str
+    marker: str
+    markersize: float
+    markerfacecolor: str
+
+
 # Okabe and Ito's palette, which people with any colour vision can tell apart.
 TEACHER = Style("#000000", "s")
 CONTROL = Style("#e69f00", "D")
@@ -83,12 +93,12 @@ PALETTE = [TEACHER, *STUDENTS, CONTROL, *MORE]
 OF_ROLES = {"teacher": (TEACHER.color, "sDXPd<v^*>po"), "control": (CONTROL.color, "Dsp>*o^vPXd<")}
 
 
-def styles(roles: dict[str, str]) -> dict[str, Style]:
+def styles(roles: Mapping[str, str]) -> dict[str, Style]:
     """A style for each system, in order. Up to 12 teachers, 12 controls and 100 students no two look alike.
 
     Teachers are black and controls orange; each has another marker.
     """
-    counts = Counter()
+    counts: Counter[str] = Counter()
     found = {}
     for system, role in roles.items():
         found[system] = style(role, counts[role])
@@ -154,7 +164,7 @@ def save(figure: Figure, path: Path) -> None:
         if path.suffix == ".png":
             part.write_bytes(png(figure))
         else:
-            figure.savefig(part, format=path.suffix[1:], **FORMATS[path.suffix])
+            figure.savefig(part, format=path.suffix[1:], metadata=FORMATS[path.suffix])
 
 
 def png(figure: Figure) -> bytes:

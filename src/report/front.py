@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable
 from operator import attrgetter
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -95,7 +96,7 @@ class Plot:
         self.styles = figure.styles({name: record.system.role for name, record in comparison.systems(records).items()})
 
     def place(self, record: Measurement) -> tuple[float, float]:
-        return self.axis(record), record.scores.bleu
+        return self.axis(record), comparison.number(record, "bleu")
 
     def spread(self, record: Measurement) -> list[list[float]]:
         """Distances of the slowest and the fastest run from the median, in units of the axis."""
@@ -211,7 +212,7 @@ def ticks(low: float, high: float) -> Locator:
     for steps in ((1, 3), (1, 2, 5)):
         places = np.outer(powers, steps).ravel()
         if len(shown := places[(low <= places) & (places <= high)]) > 1:
-            return FixedLocator(shown)
+            return FixedLocator(shown.tolist())
     return MaxNLocator(3)
 
 
@@ -227,7 +228,7 @@ def draw_column(measurements: list[Measurement], test_set: str | None = None) ->
     rows = figure.legend(picture, legend(plot.styles), "outside upper left", COLUMN_LEGEND_COLUMNS)
     points = [named(number, record, *plot.styles[record.system.name]) for number, record in numbered.items()]
     picture.legend(handles=points, loc="outside lower left")
-    rows += sum(point.get_label().count("\n") + 1 for point in points)
+    rows += sum(str(point.get_label()).count("\n") + 1 for point in points)
     picture.set_figheight(COLUMN_HEIGHT + rows * LEGEND_ROW)
     axes = picture.add_subplot()
     axes.margins(x=0.08, y=0.12)
@@ -273,7 +274,7 @@ def draw_overview(
         raise UserError(f"{min(unknown)} was not measured; there are {', '.join(comparison.systems(records))}")
     shown = scored([record for record in records if record.system.name in names])
     plot = Plot(shown, words_per_usd if axis == "usd" else attrgetter("words_per_second"), AXES[axis])
-    with figure.matplotlib.rc_context(LARGE):
+    with matplotlib.rc_context(LARGE):
         picture = Figure(figsize=SIZE, layout="constrained")
         axes = picture.add_subplot()
         axes.margins(x=0.06, y=0.12)
@@ -302,7 +303,7 @@ def fastest(records: list[Measurement], system: str) -> Measurement:
 def name_systems(axes: Axes, plot: Plot, ends: dict[str, Measurement]) -> None:
     """Write each name right of the axes, beside the last point of its system."""
     low, high = axes.get_ylim()
-    wanted = {system: (record.scores.bleu - low) / (high - low) for system, record in ends.items()}
+    wanted = {system: (comparison.number(record, "bleu") - low) / (high - low) for system, record in ends.items()}
     for system, height in apart(wanted).items():
         axes.annotate(
             system,

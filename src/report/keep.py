@@ -84,7 +84,7 @@ def translations(study: Path) -> dict[str, list[str]]:
     if not (measurements.exists() and samples.exists()):
         return {}
     (read,) = front_page.read([measurements], [samples])
-    found = {record.decoding.output: read.translations(record) for record in read.records}
+    found = {record.decoding.output or "": read.translations(record) for record in read.records}
     return {path: lines for path, lines in found.items() if lines is not None}
 
 

@@ -5,17 +5,19 @@ moves. The best of several starts wins; their seed is fixed, so a picture is the
 """
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 RADIUS = 5  # points: half the width of a marker and some space
 PADDING = np.array([5.0, 0.5])  # points between labels, across and up
 # The background keeps a name legible on a line.
-GROUND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.3}
-TEXT = {"fontsize": 7.5, "color": "#222222", "bbox": GROUND}
-LEADER = {"arrowstyle": "-", "color": "#777777", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+GROUND: dict[str, str | float] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.3}
+TEXT: "Look" = {"fontsize": 7.5, "color": "#222222", "bbox": GROUND}
+LEADER: dict[str, str | float] = {"arrowstyle": "-", "color": "#777777", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
 DIRECTIONS = np.exp(2j * np.pi * np.arange(16) / 16)
 DISTANCES = np.array([0, 0.5, 1, 1.5, 2, 3, 4.5, 6])  # in heights of a label
 STARTS, SWEEPS = 12, 8
@@ -25,7 +27,16 @@ COVERED, CROSSED, CUT = 50, 10, 1e6
 STEPS = np.linspace(0, 1, 8)  # where a line to a name is checked
 
 Place = tuple[float, float]
-Boxes = np.ndarray  # float64 (n, 4): left, bottom, right, top in pixels
+Numbers = NDArray[np.float64]
+Boxes = Numbers  # (n, 4): left, bottom, right, top in pixels
+
+
+class Look(TypedDict):
+    """Of a name; as matplotlib has it."""
+
+    fontsize: float
+    color: str
+    bbox: dict[str, str | float]
 
 
 @dataclass
@@ -33,17 +44,17 @@ class Candidates:
     """Places of one label: boxes (n, 4), points along the line to each (n, steps, 2), and their cost (n,)."""
 
     boxes: Boxes
-    lines: np.ndarray
-    costs: np.ndarray
+    lines: Numbers
+    costs: Numbers
 
     @property
     def area(self) -> float:
         """Of each of the boxes."""
         left, bottom, right, top = self.boxes[0]
-        return (right - left) * (top - bottom)
+        return float((right - left) * (top - bottom))
 
 
-def candidates(anchor: np.ndarray, size: np.ndarray, radius: float, frame: Boxes) -> Candidates:
+def candidates(anchor: Numbers, size: Numbers, radius: float, frame: Boxes) -> Candidates:
     """Places on rings around the anchor. Near is cheap, and the right side a little cheaper than the others."""
     width, height = size
     distance, direction = (grid.ravel() for grid in np.meshgrid(DISTANCES, DIRECTIONS))
@@ -57,23 +68,22 @@ def candidates(anchor: np.ndarray, size: np.ndarray, radius: float, frame: Boxes
     return Candidates(boxes, lines, costs)
 
 
-def overlap(boxes: Boxes, others: Boxes) -> np.ndarray:
+def overlap(boxes: Boxes, others: Boxes) -> Numbers:
     """Area that boxes share, (n, m)."""
     low = np.maximum(boxes[:, None, :2], others[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
     sides = np.clip(high - low, 0, None)
-    return sides[..., 0] * sides[..., 1]  # a reduction over two numbers takes four times as long
+    area: Numbers = sides[..., 0] * sides[..., 1]  # a reduction over two numbers takes four times as long
+    return area
 
 
-def inside(points: np.ndarray, boxes: Boxes) -> np.ndarray:
+def inside(points: Numbers, boxes: Boxes) -> NDArray[np.bool_]:
     """Which of the points (..., 2) are in which of m boxes, (..., m)."""
     x, y = points[..., None, 0], points[..., None, 1]
     return (x > boxes[:, 0]) & (x < boxes[:, 2]) & (y > boxes[:, 1]) & (y < boxes[:, 3])
 
 
-def choose(
-    anchors: np.ndarray, sizes: np.ndarray, points: np.ndarray, radius: float, frame: Boxes, page: Boxes
-) -> Boxes:
+def choose(anchors: Numbers, sizes: Numbers, points: Numbers, radius: float, frame: Boxes, page: Boxes) -> Boxes:
     """A box for each label, the cheapest result of several starts.
 
     anchors: (n, 2), the points that have labels; sizes: (n, 2), of the labels; points: (m, 2), all that must stay
@@ -92,13 +102,14 @@ def choose(
     return np.array([label.boxes[place] for label, place in zip(labels, chosen, strict=True)])
 
 
-def hidden(label: Candidates, boxes: Boxes) -> np.ndarray:
+def hidden(label: Candidates, boxes: Boxes) -> Numbers:
     """Cost of the part of the boxes that each place covers, (n,)."""
     height = label.boxes[0, 3] - label.boxes[0, 1]
-    return COVERED * overlap(label.boxes, boxes).sum(1) / height**2
+    cost: Numbers = COVERED * overlap(label.boxes, boxes).sum(1) / height**2
+    return cost
 
 
-def descend(labels: list[Candidates], order: np.ndarray) -> tuple[float, np.ndarray]:
+def descend(labels: list[Candidates], order: NDArray[np.int64]) -> tuple[float, NDArray[np.int64]]:
     """Move each label in turn to its cheapest place until none moves. Returns the total cost and the places, (n,)."""
     chosen = np.array([label.costs.argmin() for label in labels], int)
     total = np.inf
@@ -134,18 +145,18 @@ def write(axes: Axes, labels: list[tuple[Place, str]], points: list[Place]) -> N
     anchors = axes.transData.transform([place for place, _ in labels])
     for text in texts:
         text.remove()
-    frame = axes.bbox.extents[None]
-    page = axes.figure.bbox.extents[None]
+    frame = np.array([axes.bbox.extents])
+    page = np.array([axes.figure.bbox.extents])
     boxes = choose(anchors, sizes, axes.transData.transform(points), RADIUS * pixels, frame, page)
-    for (place, text), anchor, size, box in zip(labels, anchors, sizes, boxes, strict=True):
+    for (place, name), anchor, size, box in zip(labels, anchors, sizes, boxes, strict=True):
         near = np.clip((anchor - box[:2]) / size, 0, 1)
         axes.annotate(
-            text,
+            name,
             place,
             (box[:2] - anchor) / pixels + PADDING / 2,
             textcoords="offset points",
             va="bottom",
             annotation_clip=False,
-            arrowprops=LEADER | {"relpos": tuple(near)},
+            arrowprops={**LEADER, "relpos": tuple(near)},
             **TEXT,
         )

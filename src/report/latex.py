@@ -48,8 +48,9 @@ def inline(text: str) -> str:
     return "".join(map(_part, INLINE.finditer(text)))
 
 
-def _part(match: re.Match) -> str:
-    kind, text = match.lastgroup, match[match.lastgroup]
+def _part(match: re.Match[str]) -> str:
+    kind = match.lastgroup or ""
+    text = match[kind]
     if kind == "code":
         return rf"\texttt{{{text.translate(SYMBOLS)}}}"
     if kind in ("bold", "link"):

@@ -138,9 +138,9 @@ def coverage(axes: Axes, rows: list[Row]) -> None:
     frequencies = sorted({row["min_frequency"] for row in rows})
     for row in rows:
         marker = MARKERS[frequencies.index(row["min_frequency"]) % len(MARKERS)]
-        style = {"color": COLORS[row["max_ngram"]], "marker": marker, "markersize": 5, "linestyle": ""}
-        axes.plot(row["candidates"], row["own"], **style)
-        axes.plot(row["candidates"], row["reference"], markerfacecolor="none", **style)
+        color, style = COLORS[row["max_ngram"]], figure.Points(marker=marker, markersize=5, linestyle="")
+        axes.plot(row["candidates"], row["own"], color=color, **style)
+        axes.plot(row["candidates"], row["reference"], color=color, markerfacecolor="none", **style)
     for ngram in sorted({row["max_ngram"] for row in rows}):
         axes.plot([], [], marker="o", linestyle="", color=COLORS[ngram], label=f"n-grams up to {ngram}")
     for frequency, marker in zip(frequencies, MARKERS, strict=False):

@@ -23,7 +23,8 @@ def table(rows: list[dict[str, str]], left: Collection[str] | None = None, style
     columns = dict.fromkeys(name for row in rows for name in row)
     words = [next(iter(columns))] if left is None else left
     sides = ["left" if name in words else "right" for name in columns]
-    return tabulate(rows, headers="keys", tablefmt=style, disable_numparse=True, colalign=sides)
+    text: str = tabulate(rows, headers="keys", tablefmt=style, disable_numparse=True, colalign=sides)
+    return text
 
 
 def document(title: str, *parts: str) -> str:

@@ -54,15 +54,20 @@ class Kept(NamedTuple):
 
     def inputs(self, files: tuple[str, ...], system: str = "") -> list[Path]:
         """What a subject is made from; empty where a file is missing."""
-        names = {"trained": "trained", "training_corpus": "corpora", "dev": "dev", "timed_corpus": "timed"}
-        named = {name: self.about.get(key) or [] for name, key in names.items()}
+        named = {
+            "trained": self.about.get("trained", []),
+            "training_corpus": self.about.get("corpora", []),
+            "dev": self.about.get("dev", []),
+            "timed_corpus": self.about.get("timed", []),
+        }
         paths = []
         for pattern in files:
             keys = [name for name in named if f"{{{name}}}" in pattern]
             values = [dict.fromkeys(keys, value) for value in named[keys[0]]] if keys else [{}]
             expanded = [pattern.replace(f".{SYSTEM}", system).format(**value) for value in values]
             paths += [self.path(one) for one in expanded] or [None]
-        return paths if all(paths) else []
+        found = [path for path in paths if path]
+        return found if len(found) == len(paths) else []
 
     def subjects(self) -> Iterator[tuple[str, str, list[Path]]]:
         """Name, stem of the files and inputs of each subject that can be made."""
@@ -99,7 +104,8 @@ def subject_table(name: str, paths: list[Path]) -> str:
     functions = SUBJECTS[name].functions()
     if not hasattr(functions, "table") or name == "learning":  # training has its table
         return ""
-    return functions.table(read(functions, SUBJECTS[name].files, paths))
+    text: str = functions.table(read(functions, SUBJECTS[name].files, paths))
+    return text
 
 
 def write_pictures(draw: Callable[[], Figure], stem: Path, drawn: bool) -> None:
@@ -150,7 +156,7 @@ def checksum(text: str) -> str:
     return hashlib.sha256(DIGITS.sub(lambda found: f"{float(found[0]):.8g}", text).encode()).hexdigest()
 
 
-def unpacked(script: re.Match) -> str:
+def unpacked(script: re.Match[str]) -> str:
     return gzip.decompress(base64.b64decode(script[3])).decode()
 
 

@@ -59,7 +59,7 @@ def scores(records: list[Measurement], elsewhere: list[OtherCpus]) -> list[dict[
     rows = [
         {
             "type": record.decoding.compute_type,
-            "computes in": record.decoding.effective_compute_type,
+            "computes in": record.decoding.effective_compute_type or NONE,
             "CPU": captions.cpu(record),
             "library": record.decoding.library or NONE,
             "products": products(record.decoding.int8_saturates),
@@ -88,4 +88,4 @@ def scores(records: list[Measurement], elsewhere: list[OtherCpus]) -> list[dict[
 
 def products(int8_saturates: bool | None) -> str:
     """Whether matrix products of 8 bits are exact; records of earlier versions lack it."""
-    return {True: "saturate", False: "exact"}.get(int8_saturates, NONE)
+    return NONE if int8_saturates is None else "saturate" if int8_saturates else "exact"

@@ -107,9 +107,9 @@ def choices(records: list[Measurement]) -> Iterator[tuple[Measurement, list[str]
     if (student := best_model.best(records)) is not named["to ship"]:
         named["best student"] = student
     if scored := [record for record in front if record.scores.bleu is not None]:
-        highest = max(record.scores.bleu for record in scored)
-        close = [record for record in scored if record.scores.bleu >= highest - NEAR]
-        named["best BLEU"] = max(scored, key=lambda record: (record.scores.bleu, record.words_per_second))
+        bleu = {id(record): comparison.number(record, "bleu") for record in scored}
+        close = [record for record in scored if bleu[id(record)] >= max(bleu.values()) - NEAR]
+        named["best BLEU"] = max(scored, key=lambda record: (bleu[id(record)], record.words_per_second))
         named[f"fastest within {NEAR:g} BLEU of the best"] = max(close, key=lambda one: one.words_per_second)
     named["fastest"] = front[0]
     if sized := [record for record in front if record.decoding.model_bytes]:

@@ -275,7 +275,8 @@ def pipes(head: Sequence[str], lines: list[list[str]], right: int | None = None)
 def with_summary(text: str, parts: list[str]) -> str:
     """The text of SUMMARIES with other parts. Raises UserError where it does not have each of them once."""
     for pattern, part in zip(PARTS, parts, strict=True):
-        text, found = re.subn(rf"{pattern}.*?(?=\n\n)", lambda _, part=part: part, text, flags=re.MULTILINE | re.DOTALL)
+        literal = part.replace("\\", r"\\")
+        text, found = re.subn(rf"{pattern}.*?(?=\n\n)", literal, text, flags=re.MULTILINE | re.DOTALL)
         if found != 1:
             raise UserError(f"{SUMMARIES}: {found} paragraphs begin with {pattern!r}; exactly one is replaced")
     return text

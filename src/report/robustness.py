@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,7 +30,9 @@ LISTS = {  # names on the page
     "email": "e-mail address",
     "number": "number with currency",
 }
-COUNTED = {"loops": "loops", "empty": "empty", "long": "long", "twice": "said twice"}
+Score = Literal["bleu", "chrf"]
+Failure = Literal["loops", "empty", "long", "twice"]
+COUNTED: dict[Failure, str] = {"loops": "loops", "empty": "empty", "long": "long", "twice": "said twice"}
 PROTECTED = "Protected: what must survive was hidden behind symbols that the system learned to copy."
 RECASED = ", recased"  # behind the names of lists
 ALONE = ("words", "suite")  # lists without references
@@ -66,18 +69,21 @@ def names(data: Robustness) -> list[str]:
     return [*parts(data["rows"][0])]
 
 
-def score(part: Translated, key: str) -> float:
-    """BLEU or chrF, without regard to case where case was changed."""
-    value = part.get(key, part.get(f"{key}_lowercased"))
+def score(part: Translated, key: Score, cased: bool) -> float:
+    """BLEU or chrF, with or without regard to case."""
+    if key == "bleu":
+        value = part.get("bleu") if cased else part.get("bleu_lowercased")
+    else:
+        value = part.get("chrf") if cased else part.get("chrf_lowercased")
     if value is None:
         raise UserError(f"robustness.json: a list has no {key}; run measure.robustness again")
     return value
 
 
-def lost(row: Row, name: str, key: str = "bleu") -> float:
-    """What a perturbation changes a score by."""
-    part, clean = parts(row)[name], row["lists"]["clean"]
-    return score(part, key) - (clean[key] if key in part else clean[f"{key}_lowercased"])
+def lost(row: Row, name: str, key: Score = "bleu") -> float:
+    """What a perturbation changes a score by, without regard to case where case was changed."""
+    part = parts(row)[name]
+    return score(part, key, key in part) - score(row["lists"]["clean"], key, key in part)
 
 
 def survived(row: Row, kind: str) -> list[int]:
@@ -85,7 +91,7 @@ def survived(row: Row, kind: str) -> list[int]:
     return row["lists"][kind]["survived"][kind]
 
 
-def counted(row: Row, key: str) -> str:
+def counted(row: Row, key: Failure) -> str:
     """The share of lines of all lists that are loops, empty, or long; of those without references, said twice."""
     parts = [part for name, part in row["lists"].items() if key != "twice" or name in ALONE]
     lines = sum(part["sentences"] for part in parts)
@@ -96,12 +102,12 @@ def share(counts: list[int]) -> str:
     return f"{100 * counts[0] / counts[1]:.1f} %"
 
 
-def scores(data: Robustness, key: str) -> Iterator[dict[str, str]]:
+def scores(data: Robustness, key: Score) -> Iterator[dict[str, str]]:
     """A line for each list with references: the clean score, then the differences to it."""
     for name in names(data):
         cells = {label(row): f"{lost(row, name, key):+z.1f}" for row in data["rows"]}
         if name == "clean":
-            cells = {label(row): f"{score(row['lists'][name], key):.1f}" for row in data["rows"]}
+            cells = {label(row): f"{score(row['lists'][name], key, True):.1f}" for row in data["rows"]}
         yield {"input": name_of(name), **cells}
 
 

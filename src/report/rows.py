@@ -24,12 +24,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from findings.comparison import matching, times_faster
+from findings.comparison import matching, number, times_faster
 from formats import measurement
 from formats.measurement import Measurement, Spread
 from formats.shape import registry, shape
 from nmt_frontier.command_line import there
-from nmt_frontier.errors import command
+from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import read_json, write_text
 from nmt_frontier.search import switches
 from report import claims
@@ -109,12 +109,12 @@ def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
     that was measured.
     """
     given = {(value["table"], value["row"], value["quantity"], value.get("test_set", "")): value for value in values}
-    made = []
+    made: list[Row] = []
     for printed in numbers(paper):
         hand = given.get(printed.place) or given.get((*printed.place[:-1], ""), {})
         if "value" in hand:
             origin = " ".join(hand[name] for name in ("file", "from") if name in hand)
-            by_hand = {"explained": True} | hand
+            by_hand: Row = {"explained": True, **hand}
             found = Found(**{name: by_hand[name] for name in Found._fields if name in by_hand})
             found = found._replace(timings=(origin,))
         elif printed.quantity == PER_USD and (
@@ -141,7 +141,7 @@ def _priced(of: Row, seconds: float, machine: str) -> Found:
 def _row(printed: Printed, found: Found) -> Row:
     tolerance = tolerance_of(printed)
     comparable = found.comparable and tolerance is not None
-    none = found.value is None
+    ratio = found.value / printed.value if comparable and found.value is not None and printed.unit != GAIN else None
     return {
         "row": f"({printed.row}) {printed.system}",
         "source": f"Table {printed.table}" if printed.table.isdigit() else printed.table,
@@ -153,7 +153,7 @@ def _row(printed: Printed, found: Found) -> Row:
         "low": found.low,
         "high": found.high,
         "unit": printed.unit,
-        "ratio": found.value / printed.value if comparable and not none and printed.unit != GAIN else None,
+        "ratio": ratio,
         "tolerance": str(tolerance) if comparable else "",
         "verdict": _verdict(tolerance, found, printed),
         "needs": printed.needs,
@@ -167,9 +167,11 @@ def _row(printed: Printed, found: Found) -> Row:
 
 
 def _verdict(tolerance: Tolerance | None, found: Found, printed: Printed) -> str:
-    if found.comparable and found.value is None:
+    if not found.comparable:
+        return OTHER
+    if found.value is None:
         return NOT_RUN if printed.needs else OPEN
-    return tolerance.verdict(found.value, printed.value) if found.comparable and tolerance else OTHER
+    return tolerance.verdict(found.value, printed.value) if tolerance else OTHER
 
 
 def _found(printed: Printed, runs: list[Run]) -> Found:
@@ -179,13 +181,13 @@ def _found(printed: Printed, runs: list[Run]) -> Found:
     if not printed.shape:
         return _missing(printed, "no measurement was given")
     if printed.unit == "parameters":
-        return _computed(shape(registry()[printed.shape]).parameters(_entries(printed)))
+        return _computed(_parameters(printed))
     if printed.quantity == "size":
         return _computed(_bytes(printed) / SIZE_UNITS[printed.unit])
     if printed.other and printed.other.quantity == "size":
         return _computed(_bytes(printed.other) / _bytes(printed))
     if printed.other:
-        return _ratio(printed, runs)
+        return _ratio(printed, printed.other, runs)
     return _bleu(printed, runs) if printed.unit == "BLEU" else _time(printed, runs)
 
 
@@ -203,10 +205,15 @@ def _entries(printed: Printed) -> int:
     return claims.papers()[printed.paper].entries
 
 
+def _parameters(printed: Printed) -> int:
+    if (count := shape(registry()[printed.shape]).parameters(_entries(printed))) is None:
+        raise UserError(f"claims.csv: {printed.shape} has no number of parameters; give the row another shape")
+    return count
+
+
 def _bytes(printed: Printed) -> int:
     """Of all weights in the row's type, and of all models of an ensemble."""
-    weights = shape(registry()[printed.shape]).parameters(_entries(printed))
-    return weights * BYTES[printed.type] * printed.settings.get("models", 1)
+    return _parameters(printed) * BYTES[printed.type] * printed.settings.get("models", 1)
 
 
 def _computed(value: float) -> Found:
@@ -219,8 +226,8 @@ def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurem
     wanted |= {"vocabulary_map": printed.map, **printed.settings}
     packed, *_ = (wanted.pop(name, None) for name in ("packed", ALL_CORES, TUNED))
     named = {name: value for name, value in wanted.items() if value not in (None, "")}
-    named |= {"shape": str(shape(registry()[printed.shape])), "noisy": False, "batch_sentences": None}
-    same = (record for record in matching(records, **named) if packed in (None, _packed(record)))
+    named |= {"shape": str(shape(registry()[printed.shape])), "noisy": False}
+    same = (record for record in matching(records, **named, batch_sentences=None) if packed in (None, _packed(record)))
     return [record for record in same if not _ablated(record)]
 
 
@@ -269,32 +276,32 @@ def _converted(printed: Printed, record: Measurement) -> tuple[float, str]:
     if printed.quantity == PER_USD:
         return tokens_per_usd(record.tokens_per_second, PRICES[CPU]), f"at the price of {CPU}; "
     if printed.unit not in LOWER:
-        return record.timing.target_tokens / record.timing.text_seconds.middle, ""
+        return number(record, "target_tokens") / number(record, "text_seconds"), ""
     tokens = TOKENS[printed.test_set]
-    loading = record.timing.load_seconds.middle if printed.quantity == LOADING else 0.0
+    loading = number(record, "load_seconds") if printed.quantity == LOADING else 0.0
     return loading + tokens / record.tokens_per_second, f"for {tokens:,} tokens; "
 
 
-def _ratio(printed: Printed, runs: list[Run]) -> Found:
+def _ratio(printed: Printed, than: Printed, runs: list[Run]) -> Found:
     """How many times faster than the other row, run by run: of two records of one file and one test set."""
     for run in runs:
         own = timed(printed, run.records)
-        other = own and timed(printed.other, run.records, own.test_set)
-        if other:
-            field = FIELDS[printed.other.quantity]
+        other = timed(than, run.records, own.test_set) if own else None
+        if own and other:
+            field = FIELDS[than.quantity]
             if own.timing.runs == other.timing.runs and own.value(f"{field}_runs") and other.value(f"{field}_runs"):
                 spread = times_faster(own, other, field)
             else:  # not all are timed as often; records of older versions have no single runs
                 spread = Spread.of([other.value(field) / own.value(field)])
             found = _measured(spread.middle, run, [own, other], _weights(own), spread)
-            return _only_once(printed, own.test_set, found)
+            return _only_once(printed, than, own.test_set, found)
     return _untimed(printed, "the two were not timed in one run here", runs)
 
 
-def _only_once(printed: Printed, timed_on: str, found: Found) -> Found:
+def _only_once(printed: Printed, than: Printed, timed_on: str, found: Found) -> Found:
     """A timing has one verdict: where the paper prints the ratio for the timed test set, too, that row has it."""
     row = [each for each in claims.of_paper(printed.paper) if each.place[:2] == printed.place[:2]]
-    twins = [each for each in row if each.test_set == timed_on and printed.other.row in each.over]
+    twins = [each for each in row if each.test_set == timed_on and than.row in each.over]
     if timed_on == printed.test_set or not twins:
         return found
     return found._replace(reason=f"timed on {timed_on} only, whose row has the verdict", comparable=False)
@@ -311,7 +318,7 @@ def _bleu(printed: Printed, runs: list[Run]) -> Found:
         return _missing(printed, "no model of this shape was trained and scored in this configuration")
     same = [found for found in scored if found[1].test_set == printed.test_set]
     run, record = (same or scored)[0]
-    found = _measured(record.scores.bleu, run, [record], f"{record.system.name} on {record.test_set}")
+    found = _measured(number(record, "bleu"), run, [record], f"{record.system.name} on {record.test_set}")
     return found._replace(comparable=bool(same))
 
 
@@ -352,8 +359,8 @@ def main() -> None:
         parser.error("--paper: needed with other options")
     for name in [args.paper] if args.paper else claims.NAMES:
         folder, kept = claims.PAPERS / name, claims.papers()[name].measurements
-        files = [REFERENCE / path for path in kept] if args.measurements is None else args.measurements
-        found = rows(name, [*map(read, files)], read_json(args.values or folder / "values.json"))
+        paths = [REFERENCE / path for path in kept] if args.measurements is None else args.measurements
+        found = rows(name, [*map(read, paths)], read_json(args.values or folder / "values.json"))
         write_text(args.output or folder / "rows.json", compact(found) + "\n")
 
 

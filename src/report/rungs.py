@@ -26,7 +26,7 @@ def row(record: Measurement, records: list[Measurement]) -> dict[str, str]:
     return {
         "": record.rung or "",
         "system": record.system.name,
-        "engine": how.engine_label,
+        "engine": how.engine_label or "",
         "type": how.compute_type,
         "beam": str(how.beam_size),
         "batch": f"{how.batch_sentences} s" if how.batch_sentences else f"{how.batch_tokens} t",

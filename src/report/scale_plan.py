@@ -87,9 +87,18 @@ def stages(plan: NodePlan) -> str:
     """A row for each stage, and four for all of them."""
     rows = [row(stage, plan["nodes"]) for stage in plan["stages"]]
     every = any(stage["assumed"] for stage in plan["stages"])
-    summed = ("jobs", "core_hours", "gpu_hours", "bytes", "usd")
-    total = {name: sum(stage[name] for stage in plan["stages"]) for name in summed}
-    whole = {"stage": "all, at least", "longest_job": None, "assumed": every, "hours": plan["hours"]} | total
+    whole: PlannedStage = {
+        "stage": "all, at least",
+        "jobs": sum(stage["jobs"] for stage in plan["stages"]),
+        "longest_job": None,
+        "longest_job_hours": 0.0,
+        "core_hours": sum(stage["core_hours"] for stage in plan["stages"]),
+        "gpu_hours": sum(stage["gpu_hours"] for stage in plan["stages"]),
+        "bytes": sum(stage["bytes"] for stage in plan["stages"]),
+        "usd": sum(stage["usd"] for stage in plan["stages"]),
+        "hours": plan["hours"],
+        "assumed": every,
+    }
     path = time(path_hours(plan))
     rows += [
         of_all("all: work", every, {nodes: time(hours) for nodes, hours in plan["work_hours"].items()}),

@@ -104,7 +104,9 @@ def systems(records: list[Measurement], learning: list[Learning]) -> list[dict[s
     for name, first in comparison.systems(records).items():
         best, system = comparison.best_search(timed, name), first.system
         about = {"system": name, "role": system.role, "shape": system.shape, "parameters": f"{system.parameters:,}"}
-        rows.append(trained.pop(name, {}) | about | {"BLEU, best search": tables.number(best and best.scores.bleu, 2)})
+        rows.append(
+            trained.pop(name, {}) | about | {"BLEU, best search": tables.number(best.scores.bleu if best else None, 2)}
+        )
     rows += trained.values()  # such as the teachers of an ensemble, which are not timed
     columns = dict.fromkeys(["system", "role", *(name for row in rows for name in row)])
     return [{name: row.get(name, "") for name in columns} for row in rows]
@@ -124,7 +126,7 @@ def conditions(records: list[Measurement], gap: Gap | None) -> dict[str, str]:
     engines = dict.fromkeys(
         f"{captions.engine_label(one)} {one.decoding.engine_version or ''}".strip() for one in records
     )
-    found |= {"engines": ", ".join(engines), "signature of the model to ship": ship and ship.signature}
+    found |= {"engines": ", ".join(engines), "signature of the model to ship": ship.signature if ship else None}
     test_sets = gap["test_sets"] if gap else {}
     found |= {f"sha256 of {name}": test_set["sha256"] for name, test_set in test_sets.items()}
     return {title: value for title, value in found.items() if value is not None}

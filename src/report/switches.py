@@ -36,7 +36,7 @@ def table(records: list[Measurement]) -> str:
 
 def row(record: Measurement, everything: Measurement, records: list[Measurement]) -> dict[str, str]:
     return {
-        "": record.rung,
+        "": record.rung or "",
         "target tokens/s": table_parts.speed(record, records),
         "× everything": table_parts.times(record, everything) if record is not everything else "",
         "BLEU": table_parts.bleu(record),

@@ -22,8 +22,9 @@ Row = TypeVar("Row", bound=Mapping[str, Any])
 
 def tokens_per_second(record: Measurement) -> Spread:
     """Target tokens over the time from text to text, which includes the stages around the engine."""
-    middle, low, high = record.timing.text_seconds
-    return Spread(*(record.timing.target_tokens / value for value in (middle, high, low)))
+    middle, low, high = comparison.spread(record, "text_seconds")
+    tokens = comparison.number(record, "target_tokens")
+    return Spread(*(tokens / value for value in (middle, high, low)))
 
 
 def speed(record: Measurement, records: list[Measurement]) -> str:
@@ -37,11 +38,11 @@ def times(record: Measurement, other: Measurement, digits: int = 2, seconds: str
 
 
 def memory(record: Measurement) -> str:
-    return f"{record.timing.peak_rss_bytes / 1e6:,.0f}"
+    return f"{comparison.number(record, 'peak_rss_bytes') / 1e6:,.0f}"
 
 
 def disk(record: Measurement) -> str:
-    return f"{record.decoding.model_bytes / 1e6:,.1f}"
+    return f"{comparison.number(record, 'model_bytes') / 1e6:,.1f}"
 
 
 def resources(record: Measurement) -> dict[str, str]:
@@ -100,7 +101,9 @@ def conditions(records: list[Measurement], marked: bool = True) -> str:
 
 def lengths(records: list[Measurement]) -> str:
     """Pieces of the translations as a share of those of the references, from the lowest to the highest."""
-    shares = sorted(record.timing.target_tokens / record.timing.reference_tokens for record in records)
+    shares = sorted(
+        comparison.number(record, "target_tokens") / comparison.number(record, "reference_tokens") for record in records
+    )
     return " to ".join(dict.fromkeys(f"{share:.1%}" for share in (shares[0], shares[-1])))
 
 
@@ -134,7 +137,7 @@ def ratio_bars(
         axes.barh(place, ratio.middle, 0.66, xerr=figure.whiskers(ratio), color=color, error_kw={"elinewidth": 0.9})
         text = f"×{ratio.middle:.2f}{mark(record, base)}   {tokens_per_second(record).middle:,.0f} tokens/s"
         axes.annotate(text, (ratio.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)
-    bar_axes(axes, places, [record.rung for record, _ in pairs])
+    bar_axes(axes, places, [record.rung or "" for record, _ in pairs])
     axes.invert_yaxis()
     longest = max(comparison.times_faster(*pair).high for pair in pairs)
     axes.set_xlim(0, 1.35 * longest)  # the text of the longest bar ends inside
@@ -169,8 +172,10 @@ def same_translations(path: Path) -> list[float]:
     From the file that ``report.keep`` has made, else from the translations that the records name.
     """
     if shares(path).exists():
-        return read_json(shares(path))
-    outputs = [(path.parent / record.decoding.output).read_text(encoding="utf-8").splitlines() for record in read(path)]
+        kept: list[float] = read_json(shares(path))
+        return kept
+    files = [comparison.translations(path, record) for record in read(path)]
+    outputs = [file.read_text(encoding="utf-8").splitlines() for file in files]
     return [sum(map(str.__eq__, lines, outputs[0])) / len(outputs[0]) for lines in outputs]
 
 

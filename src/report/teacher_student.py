@@ -95,14 +95,14 @@ def scores(test_set: TestSet) -> Iterator[dict[str, str]]:
 def pairs(test_set: TestSet, kind: str) -> Iterator[dict[str, str]]:
     """A row for each pair and beam size. kind: ``comparisons`` of two mixtures, or ``changes`` of one setting."""
     for beam, result in test_set["beams"].items():
-        for pair in result["comparisons"] if kind == "comparisons" else result.get(kind, ()):
+        for pair in result["comparisons"] if kind == "comparisons" else result.get("changes", ()):
             seeds = zip(pair["bleu_deltas"], pair["bleu_p"], strict=True)
-            instead = f" rather than {pair['instead']}" if "instead" in pair else ""
+            instead = f" rather than {other}" if (other := pair.get("instead")) else ""
             yield {
-                "student": pair["student"],
+                "student": pair["student"] or "",
                 "search": search(beam),
-                "learned from": pair["mixture"],
-                "rather than": pair["than"],
+                "learned from": pair["mixture"] or "",
+                "rather than": pair["than"] or "",
                 "difference": f"{pair['difference'] or NONE}{instead}",
                 "BLEU": f"{pair['bleu_delta']:+z.2f}{star(*pair['bleu_p'])}",
                 "seed by seed": ", ".join(f"{delta:+z.2f} (p = {p:.3f})" for delta, p in seeds),
