@@ -16,7 +16,7 @@ import argparse
 import itertools
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,7 +75,7 @@ class Knobs(NamedTuple):
         return cls.validated({knob: value for knob, value in picked.items() if knob in cls._fields})
 
     @classmethod
-    def validated(cls, values: dict[str, Any]) -> "Knobs":
+    def validated(cls, values: Mapping[str, Any]) -> "Knobs":
         """Raises UserError for an unknown knob, for a value it cannot have, and for longer n-grams than are counted."""
         if unknown := [knob for knob in values if knob not in cls._fields]:
             raise UserError(f"{unknown[0]} is no knob of a map; there are {', '.join(cls._fields)}")

@@ -42,7 +42,7 @@ def compared(roles: Iterable[str | None]) -> str:
     return "student" if "student" in roles else "control"
 
 
-def configured(record: Measurement) -> dict[str, Any]:
+def configured(record: Measurement) -> dict[str, object]:
     """The values of CONFIGURATION."""
     return {name: record.value(name) for name in CONFIGURATION}
 

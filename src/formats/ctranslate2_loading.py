@@ -6,6 +6,7 @@ is set for a load stays set for that reason, and to say what holds in this proce
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,7 @@ def use_gpu() -> None:
         raise UserError("--device cuda: CTranslate2 finds no GPU here")
 
 
-def _loaded(kind: str, folder: Path, options: dict[str, Any]) -> Any:
+def _loaded(kind: str, folder: Path, options: Mapping[str, object]) -> Any:
     import ctranslate2  # inside: a process loads only its own engine, which counts as loading time
 
     os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL reads it at its first product

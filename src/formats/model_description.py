@@ -4,10 +4,10 @@ formats.shape fills in the templates' names in braces: layers, units, ``dropout`
 """
 
 import json
-from typing import Any
+from collections.abc import Mapping
 
 
-def own_model(module: str, name: str, values: dict[str, Any]) -> str:
+def own_model(module: str, name: str, values: Mapping[str, object]) -> str:
     """The text for a model of ``layers``: its module, its class, and the arguments of the class."""
     texts = {key: json.dumps(value) if isinstance(value, str) else value for key, value in values.items()}
     arguments = "".join(f"        {key}={text},\n" for key, text in texts.items())

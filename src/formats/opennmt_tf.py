@@ -1,5 +1,6 @@
 """OpenNMT-tf's files: ``vocabulary.txt``, and folders with a checkpoint."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ def read_vocabulary(path: StrPath) -> list[str]:
     return Path(path).read_text(encoding="utf-8").split("\n")[:-1]
 
 
-def load_checkpoint(folder: Path, search: dict[str, Any] | None = None) -> Any:
+def load_checkpoint(folder: Path, search: Mapping[str, object] | None = None) -> Any:
     """Load a model of train.train. search: decoding parameters. Raises UserError for damage or no checkpoint."""
     import opennmt
     import tensorflow as tf

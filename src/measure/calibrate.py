@@ -9,11 +9,11 @@ import argparse
 import shutil
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from formats import records
+from nmt_frontier.bindings import InputScales
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import atomic_path, write_json
@@ -29,7 +29,7 @@ from nmt_frontier.translator import Tokenizer
 SUFFIX = ".input_scale"  # of a tensor, after the name of its product (engine/model/model.cpp)
 
 
-def input_scales(folder: Path, lines: list[str]) -> dict[str, Any]:
+def input_scales(folder: Path, lines: list[str]) -> dict[str, InputScales]:
     """InputScales of each product while lines are translated. Raises UserError for a folder without scales to fix."""
     description = loading.describe(folder)
     if description.engine != Native.name or description.quantization == "float32":

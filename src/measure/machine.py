@@ -34,6 +34,28 @@ CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 WORST_CACHE = 1 << 26  # bytes, where the system names no cache
 
 
+class Choices(TypedDict):
+    """With what a model folder decodes here. tuned: chosen by measure.tune. tiles: by the shape of a product."""
+
+    model: str
+    beam_size: int
+    tuned: bool
+    isa: str | None
+    batch_tokens: int
+    source_words_per_second: int | None
+    tiles: dict[str, str]
+
+
+class Ability(experiments.Machine):
+    """What a core can do. peaks: operations per second by type. levels: the caches and the memory, nearest first."""
+
+    cores: int
+    sets: list[str]
+    used: str
+    peaks: dict[str, float]
+    levels: list["Level"]
+
+
 class Level(TypedDict):
     """A cache, or the memory. bytes: its size, None for the memory. rate: bytes per second that a core reads."""
 
@@ -107,10 +129,10 @@ def rate(found: list[Level], size: float) -> float:
     return next(level["rate"] for level in found if level["bytes"] is None or size <= level["bytes"])
 
 
-def able(core: int) -> dict[str, Any]:
+def able(core: int) -> Ability:
     """What a core of this machine can do; this process is kept on it. Raises UserError without the native engine."""
     engine = native.library()
-    if engine.isa() is None:
+    if (used := engine.isa()) is None:
         raise UserError(f"{native.ISA}={os.environ[native.ISA]}: this CPU has {', '.join(engine.available_sets())}")
     cores = [*machine.cores()]
     machine.pin([core])
@@ -119,7 +141,7 @@ def able(core: int) -> dict[str, Any]:
             **experiments.here(),
             "cores": len(cores),
             "sets": engine.available_sets(),
-            "used": engine.isa(),
+            "used": used,
             "peaks": {kind: peak(kind) for kind in native_weights.TYPES},
             "levels": levels(),
         }
@@ -127,7 +149,7 @@ def able(core: int) -> dict[str, Any]:
         machine.pin(cores)
 
 
-def choices(folder: Path, beam_size: int) -> dict[str, Any]:
+def choices(folder: Path, beam_size: int) -> Choices:
     """The batch and the tiles with which a model folder decodes here, and whether measure.tune chose them."""
     found = tuned.settings(folder, beam_size)
     description = loading.describe(folder)
@@ -143,7 +165,7 @@ def choices(folder: Path, beam_size: int) -> dict[str, Any]:
     }
 
 
-def shown(found: dict[str, Any]) -> str:
+def shown(found: Ability, model: Choices | None) -> str:
     """The result as text."""
     kinds = ", ".join(f"{kind} {speed / 1e9:,.0f}" for kind, speed in found["peaks"].items())
     lines = [
@@ -155,7 +177,7 @@ def shown(found: dict[str, Any]) -> str:
     for level in found["levels"]:
         size = f" ({level['bytes'] / 1024:,.0f} KiB)" if level["bytes"] else ""
         lines.append(f"  {level['name']}{size}: {level['rate'] / 1e9:.1f}")
-    if model := found.get("model"):
+    if model:
         lines.append(f"{model['model']}, beam {model['beam_size']}: batches of {model['batch_tokens']} tokens")
         if model["tuned"]:
             lines.append(f"  tuned here: {model['source_words_per_second']:,} source words a second")
@@ -173,12 +195,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="JSON to write")
     args = parser.parse_args()
 
-    found = able(args.core)
-    if args.model:
-        found["model"] = choices(args.model, args.beam_size)
+    found, model = able(args.core), choices(args.model, args.beam_size) if args.model else None
     if args.output:
-        write_json(args.output, found)
-    print(shown(found))
+        write_json(args.output, {**found, **({"model": model} if model else {})})
+    print(shown(found, model))
 
 
 if __name__ == "__main__":

@@ -63,7 +63,9 @@ def _names(rows: list[Row]) -> list[str]:
 
 def _row(axes: Axes, place: float, row: Row) -> None:
     color = COLORS.get(row["verdict"], OFF)
-    middle, (low, high) = row["ours"], (row[end] or row["ours"] for end in ("low", "high"))
+    if (middle := row["ours"]) is None:
+        return
+    low, high = row["low"] or middle, row["high"] or middle
     axes.plot([row["printed"], middle], [place, place], color="#cccccc", linewidth=2, zorder=1)
     whiskers = figure.whiskers(Spread(middle, low, high))
     axes.errorbar(middle, place, xerr=whiskers, fmt="o", color=color, elinewidth=1, zorder=3)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from msgspec import to_builtins
 from snakemake.assets import Assets
@@ -166,8 +166,31 @@ def place(axis: Axis, record: Measurement) -> list[float] | None:
     return [value, value * spread.low / spread.middle, value * spread.high / spread.middle] if spread else [value]
 
 
-def about(study: Study, record: Measurement) -> dict[str, Any]:
-    """What the page shows of a record beside its fields."""
+class About(TypedDict):
+    """What the page shows of a record beside its fields. words: by facet."""
+
+    title: str
+    words: dict[str, str]
+    panel: str
+    greedy: bool
+    command: str | None
+    translations: list[str] | None
+
+
+class Data(TypedDict):
+    """What the script of the page reads: the records whole, and what is made of them; lists are in their order."""
+
+    fields: list[dict[str, str]]
+    records: list[list[Any]]
+    axes: dict[str, dict[str, str | bool]]
+    places: dict[str, list[list[float] | None]]
+    about: list[About]
+    facets: dict[str, dict[str, bool]]
+    styles: dict[str, dict[str, tuple[str, str]]]
+    samples: dict[str, dict[str, Any]]
+
+
+def about(study: Study, record: Measurement) -> About:
     cores = f", {len(record.decoding.cores)} cores" if len(record.decoding.cores) > 1 else ""
     return {
         "title": captions.title(record),
@@ -223,8 +246,7 @@ def _described(column: Column) -> dict[str, str]:
     return {"name": column.name, "text": column.text, "unit": column.unit, **of}
 
 
-def data(studies: list[Study]) -> dict[str, Any]:
-    """What the script of the page reads: the records whole, and what is made of them; lists are in their order."""
+def data(studies: list[Study]) -> Data:
     records = [record for study in studies for record in study.records]
     known = {name for record in records for name, value in record.as_json().items() if value is not None}
     columns = [column for column in measurement.columns() if column.name in known]

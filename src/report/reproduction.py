@@ -198,7 +198,8 @@ def row_cells(row: Row, notes: dict[str, Footnotes]) -> dict[str, str]:
     """A line of the table; what its rows have in common are marks."""
     made = ", ".join(filter(None, (f"`{row['command']}`" if row["command"] else "", row["cpu"], row["date"])))
     claim = " ".join(filter(None, (row["quantity"], row["test_set"])))
-    spread = "" if row["low"] is None else f" ({number(row['low'])} to {number(row['high'])})"
+    low, high = row["low"], row["high"]
+    spread = "" if low is None or high is None else f" ({number(low)} to {number(high)})"
     cells = {
         "place": f"{row['source']}, p. {row['page']}" if row["page"] else row["source"],
         "claim": f"{row['row']}: {claim}",

@@ -20,9 +20,9 @@ yet* where a CPU could give it.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from findings.comparison import matching, number, times_faster
 from formats import measurement
@@ -55,7 +55,32 @@ ANOTHER_MACHINE = "another machine; ratios are compared"
 ALL_CORES, TUNED = "all_cores", "tuned"  # settings of rows that no record has; what is tuned is known by its name
 ONEDNN = "oneDNN"  # a library of products, as records name it
 
-Row = dict[str, Any]
+Hand = Mapping[str, Any]  # an entry of values.json
+
+
+class Row(TypedDict):
+    """A number of a paper beside ours, in ``rows.json``."""
+
+    row: str
+    source: str
+    page: str
+    quantity: str
+    test_set: str
+    printed: float
+    ours: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    ratio: float | None
+    tolerance: str
+    verdict: str
+    needs: str
+    explained: bool
+    reason: str
+    command: str
+    cpu: str
+    date: str
+    timings: list[str]
 
 
 class Run(NamedTuple):
@@ -99,7 +124,7 @@ def numbers(paper: str) -> Iterator[Printed]:
             yield printed._replace(quantity=PER_USD, value=cost, unit="tokens/USD")
 
 
-def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
+def rows(paper: str, runs: list[Run], values: Iterable[Hand] = ()) -> list[Row]:
     """A record for each number of a paper.
 
     values: numbers by hand with ``table``, ``row``, ``quantity``, ``value`` and ``reason``, which is how they were
@@ -114,7 +139,7 @@ def rows(paper: str, runs: list[Run], values: Iterable[Row] = ()) -> list[Row]:
         hand = given.get(printed.place) or given.get((*printed.place[:-1], ""), {})
         if "value" in hand:
             origin = " ".join(hand[name] for name in ("file", "from") if name in hand)
-            by_hand: Row = {"explained": True, **hand}
+            by_hand: Hand = {"explained": True, **hand}
             found = Found(**{name: by_hand[name] for name in Found._fields if name in by_hand})
             found = found._replace(timings=(origin,))
         elif printed.quantity == PER_USD and (

@@ -12,9 +12,9 @@ GUIDED = "guided"
 WEIGHT = 0.1  # of the alignment of a piece against its translation; Marian's default
 
 
-def parameters(training: Training) -> dict[str, Any]:
+def parameters(training: Training) -> dict[str, str | float]:
     """OpenNMT-tf's ``params`` of a training: it takes the first head of the last decoder layer."""
-    guided = {"guided_alignment_type": "ce", "guided_alignment_weight": WEIGHT}
+    guided: dict[str, str | float] = {"guided_alignment_type": "ce", "guided_alignment_weight": WEIGHT}
     return guided if training.alignment == GUIDED else {}
 
 

@@ -15,7 +15,6 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from formats import marian
 from formats.shape import Conditional, Transformer, shape
@@ -80,7 +79,7 @@ def train(sides: list[Path], asked: Transformer | Conditional, schedule: Schedul
     os.replace(part, output / "model.npz")
 
 
-def begin(folder: Path, settings: dict[str, Any]) -> None:
+def begin(folder: Path, settings: dict[str, object]) -> None:
     """Write what defines the training to its folder. Raises UserError if another training was begun there."""
     notes = folder / "settings.json"
     if notes.exists() and read_json(notes) != settings:

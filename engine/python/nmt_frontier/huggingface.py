@@ -11,7 +11,7 @@ import json
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,12 +102,13 @@ class _Generate:
         device = (inputs if inputs is not None else given["input_ids"]).device
         return request.result([one for each in found for one in each], device)
 
-    def _sources(self, inputs: torch.Tensor | None, tensors: dict[str, Any], pad: int | None) -> list[list[int]]:
+    def _sources(
+        self, inputs: torch.Tensor | None, tensors: Mapping[str, torch.Tensor | None], pad: int | None
+    ) -> list[list[int]]:
         """The pieces of each sentence, without padding."""
         if self._model.training:
             raise UnsupportedError("the model is in training mode, with dropout; call model.eval()")
-        tensors = {name: value for name, value in tensors.items() if value is not None}
-        if others := sorted({*tensors} - {*TENSORS}):
+        if others := sorted({name for name, value in tensors.items() if value is not None} - {*TENSORS}):
             raise UnsupportedError(f"the engine does not take {', '.join(others)}")
         ids = inputs if inputs is not None else tensors.get("input_ids")
         if ids is None or ids.dim() != 2 or ids.is_floating_point():

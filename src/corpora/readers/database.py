@@ -2,7 +2,7 @@
 
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ class Parquet(Reader):
             raise UserError(f"{file.name}: no column for each language (columns); it has {', '.join(names)}")
         return found
 
-    def _row(self, fields: dict[str, Any], place: str, file: Input) -> Row:
+    def _row(self, fields: Mapping[str, object], place: str, file: Input) -> Row:
         inside = fields.get("translation", fields)
         languages, columns = self.selection.languages, self.selection.columns
         row = by_language(languages, columns, inside) if isinstance(inside, dict) else MALFORMED

@@ -3,7 +3,7 @@
 import csv
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -19,7 +19,7 @@ _INVALID = "\udcff"  # stands for a line that cannot be decoded; no text that co
 Row = tuple[Any, ...] | str  # or the reason to drop it
 
 
-def by_language(languages: list[str], columns: list[int | str], fields: dict[str, Any]) -> Row:
+def by_language(languages: list[str], columns: list[int | str], fields: Mapping[str, object]) -> Row:
     """The sides among these fields: by their names in the configuration, else by their language codes."""
     sides = []
     for code, column in zip(languages, columns, strict=True):

@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict
@@ -52,12 +52,12 @@ class Progress(TypedDict):
 REPLACEMENT = "\ufffd"
 
 
-def progress_key(models: Iterable[Path], settings: dict[str, Any]) -> Key:
+def progress_key(models: Iterable[Path], settings: Mapping[str, object]) -> Key:
     """The settings and a checksum of the model folders, as JSON stores them."""
     folders = (sorted(path for path in model.iterdir() if path.is_file()) for model in models)
     files = [path for folder in folders for path in folder if path.name not in NOT_DECODED]
     digest = hashlib.sha256(repr([(path.name, sha256(path)) for path in files]).encode()).hexdigest()
-    key: Key = json.loads(json.dumps({"model": digest} | settings))
+    key: Key = json.loads(json.dumps({"model": digest, **settings}))
     return key
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from sentencepiece import SentencePieceProcessor
 
@@ -12,6 +13,7 @@ from nmt_frontier.importers.marian_binary import content
 from nmt_frontier.model import shape_text
 from nmt_frontier.text import tokenizers
 
+Config = dict[str, Any]  # of another toolkit, by the names that it has there
 Sides = tuple[str | None, str | None]  # source and target language, where they are known
 SHARED_NAMES = ("sentencepiece.model", "spm.model", "sentencepiece.bpe.model", "spiece.model")
 SIDE_NAMES = (("source.spm", "target.spm"), ("source.model", "target.model"), tokenizers.SIDES)

@@ -9,7 +9,6 @@ said.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.importers import huggingface_pieces
 from nmt_frontier.importers.float_model import FloatModel, LayerWeights, check_widths
-from nmt_frontier.importers.found import Found, Options, tokenizer_files, transformer
+from nmt_frontier.importers.found import Config, Found, Options, tokenizer_files, transformer
 from nmt_frontier.importers.huggingface_folder import (
     Weights,
     about_tokenizer,
@@ -90,16 +89,14 @@ def read(source: Path, options: Options) -> Found:
     )
 
 
-def _pieces_of_marian(folder: Path, config: dict[str, Any], options: Options) -> tuple[Vocabulary, Mapping[str, Path]]:
+def _pieces_of_marian(folder: Path, config: Config, options: Options) -> tuple[Vocabulary, Mapping[str, Path]]:
     source = _vocabulary(folder / "vocab.json")
     target = _vocabulary(path) if (path := folder / "target_vocab.json").exists() else source
     vocabulary = Vocabulary(source, target, UNKNOWN, suffix=[source[config["eos_token_id"]]])
     return vocabulary, tokenizer_files(folder, options, "MarianMT has source.spm and target.spm")
 
 
-def _model(
-    folder: Path, config: dict[str, Any], weights: Weights, said: dict[str, Any], pieces: Vocabulary
-) -> FloatModel:
+def _model(folder: Path, config: Config, weights: Weights, said: Config, pieces: Vocabulary) -> FloatModel:
     units, kind = config["d_model"], KINDS[config["model_type"]]
     layers = Layers(weights, config)
     embeddings = _embeddings(weights, config)
@@ -128,7 +125,7 @@ def _model(
     return FloatModel(folder, metadata, layers.products, layers.vectors, embeddings, bias, pieces)
 
 
-def _check(folder: Path, config: dict[str, Any]) -> None:
+def _check(folder: Path, config: Config) -> None:
     """Raises UserError for what the engine does not compute."""
     for name, value in ONLY.items() if config["model_type"] == MARIAN else ():
         if config.get(name, value) != value:
@@ -153,7 +150,7 @@ def _vocabulary(path: Path) -> list[str]:
         raise UserError(f"{path}: missing or damaged ({error}); get the model again") from None
 
 
-def _embeddings(weights: Weights, config: dict[str, Any]) -> dict[str, tuple[str, NDArray[np.float32]]]:
+def _embeddings(weights: Weights, config: Config) -> dict[str, tuple[str, NDArray[np.float32]]]:
     """FloatModel.embeddings. Shared matrices may be stored under any of their names."""
     shared = "model.shared.weight"
     own = {"source": "model.encoder.embed_tokens.weight", "target": "model.decoder.embed_tokens.weight"}
@@ -174,7 +171,7 @@ def _embeddings(weights: Weights, config: dict[str, Any]) -> dict[str, tuple[str
 class Layers(LayerWeights):
     """The layers of both sides."""
 
-    def __init__(self, weights: Weights, config: dict[str, Any]):
+    def __init__(self, weights: Weights, config: Config):
         super().__init__()
         kind = KINDS[config["model_type"]]
         for side in SIDES:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.importers.float_model import Norm, Product
-from nmt_frontier.importers.found import Sides
+from nmt_frontier.importers.found import Config, Sides
 from nmt_frontier.model import safetensors
 from nmt_frontier.search import switches
 
@@ -95,9 +95,9 @@ def _files(folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
-def read_config(folder: Path, needed: Collection[str]) -> dict[str, Any]:
+def read_config(folder: Path, needed: Collection[str]) -> Config:
     """The configuration. Raises UserError where it lacks one of these values, or a size is none."""
-    config: dict[str, Any] = read_json(folder / CONFIG)
+    config: Config = read_json(folder / CONFIG)
     if missing := [name for name in needed if config.get(name) is None]:
         raise UserError(f"{folder / CONFIG}: lacks {', '.join(missing)}")
     for name in needed:
@@ -111,7 +111,7 @@ def read_config(folder: Path, needed: Collection[str]) -> dict[str, Any]:
     return config
 
 
-def generation(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
+def generation(folder: Path, config: Config) -> Config:
     """How transformers generates: the configuration of generation, which older models have in config.json.
 
     Raises UserError for one that is damaged, or names pieces that the model does not have.
@@ -140,7 +140,7 @@ def activation(folder: Path, name: str) -> dict[str, object]:
     return ACTIVATIONS[name]
 
 
-def output_bias(weights: Weights, said: dict[str, Any], pieces: int) -> NDArray[np.float32]:
+def output_bias(weights: Weights, said: Config, pieces: int) -> NDArray[np.float32]:
     """The bias of the output layer; pieces that are forbidden get NEVER."""
     bias = np.zeros(pieces, np.float32)
     if "final_logits_bias" in weights:
@@ -151,7 +151,7 @@ def output_bias(weights: Weights, said: dict[str, Any], pieces: int) -> NDArray[
     return bias
 
 
-def longest(said: dict[str, Any], prefix: int) -> int | None:
+def longest(said: Config, prefix: int) -> int | None:
     """The most pieces of a translation, if the model says so.
 
     In transformers the first input counts, and the prefix, and an end that is forced.
@@ -161,8 +161,15 @@ def longest(said: dict[str, Any], prefix: int) -> int | None:
     return found - others if isinstance(found, int) and found > others else None
 
 
-def search(said: dict[str, Any]) -> dict[str, Any]:
-    """Fields of Found: options of the command that search as the model does, and a note of what they lack."""
+class Searching(TypedDict):
+    """Fields of Found."""
+
+    search: str
+    notes: list[str]
+
+
+def search(said: Config) -> Searching:
+    """Options of the command that search as the model does, and a note of what they lack."""
     options, beams = [], said.get("num_beams") or 1
     if beams > 1:
         options.append(f"--beam-size {beams}")
@@ -175,7 +182,7 @@ def search(said: dict[str, Any]) -> dict[str, Any]:
     return {"search": " ".join(options), "notes": lacks}
 
 
-def about_tokenizer(folder: Path) -> dict[str, Any]:
+def about_tokenizer(folder: Path) -> Config:
     """What the folder says about its tokenizer, if anything."""
     try:
         found = read_json(folder / ABOUT_TOKENIZER)

@@ -12,7 +12,7 @@ import numpy as np
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers import huggingface_pieces
 from nmt_frontier.importers.float_model import UNSCALED, FloatModel, LayerWeights, Norm, Product, check_widths
-from nmt_frontier.importers.found import Found, Options, transformer
+from nmt_frontier.importers.found import Config, Found, Options, transformer
 from nmt_frontier.importers.huggingface_folder import (
     Weights,
     activation,
@@ -53,13 +53,11 @@ def read(source: Path, options: Options) -> Found:
     )
 
 
-def _layer_counts(config: dict[str, Any]) -> dict[str, int]:
+def _layer_counts(config: Config) -> dict[str, int]:
     return {"encoder": config["num_layers"], "decoder": config.get("num_decoder_layers") or config["num_layers"]}
 
 
-def _model(
-    folder: Path, config: dict[str, Any], weights: Weights, said: dict[str, Any], pieces: Vocabulary
-) -> FloatModel:
+def _model(folder: Path, config: Config, weights: Weights, said: Config, pieces: Vocabulary) -> FloatModel:
     form, _, name = config.get("feed_forward_proj", "relu").rpartition("-")
     gated = form == "gated"
     layers = Layers(weights, config, gated)
@@ -89,7 +87,7 @@ def _model(
     return FloatModel(folder, metadata, layers.products, layers.vectors, embeddings, bias, pieces)
 
 
-def _embeddings(weights: Weights, config: dict[str, Any]) -> dict[str, tuple[str, Any]]:
+def _embeddings(weights: Weights, config: Config) -> dict[str, tuple[str, Any]]:
     """FloatModel.embeddings. The output layer is that of the file, or the scaled embeddings."""
     for name in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"):
         weights.skip(name)
@@ -106,7 +104,7 @@ def _embeddings(weights: Weights, config: dict[str, Any]) -> dict[str, tuple[str
 class Layers(LayerWeights):
     """The layers of both sides."""
 
-    def __init__(self, weights: Weights, config: dict[str, Any], gated: bool):
+    def __init__(self, weights: Weights, config: Config, gated: bool):
         super().__init__()
         self._weights, self._heads, self._gated = weights, config["num_heads"], gated
         self._wide = config["num_heads"] * config["d_kv"]

@@ -15,6 +15,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.importers import ctranslate2_model
 from nmt_frontier.importers.float_model import FloatModel, LayerWeights, Norm, Product, check_widths
+from nmt_frontier.importers.found import Config
 from nmt_frontier.model.native_vocabulary import Vocabulary
 
 # Metadata of the activations, by CTranslate2's numbers.
@@ -288,10 +289,10 @@ def _of_opennmt_tf(name: str) -> str:
     return name.replace("masked_multi_head", "self_attention", 1).replace("multi_head", "attention", 1)
 
 
-def _config_of_variables(weights: Weights) -> dict[str, Any]:
+def _config_of_variables(weights: Weights) -> Config:
     """The configuration of versions before 6, as CTranslate2 reads it from variables."""
     given = {name: bool(weights.attribute(name, default)) for name, default in FLAGS.items()}
-    config: dict[str, Any] = {
+    config: Config = {
         name: bytes(weights.variables[name]).rstrip(b"\0").decode() if name in weights else default
         for name, default in STRINGS.items()
     }
@@ -300,7 +301,7 @@ def _config_of_variables(weights: Weights) -> dict[str, Any]:
     return config
 
 
-def _files(folder: Path, weights: Weights) -> tuple[dict[str, Any], list[str], list[str]]:
+def _files(folder: Path, weights: Weights) -> tuple[Config, list[str], list[str]]:
     """The configuration of a model, its source and its target vocabulary, which may be one. Raises UserError."""
     suffix = ".txt" if any(folder.glob("*_vocabulary.txt")) else ".json"
     joint = folder / f"shared_vocabulary{suffix}"

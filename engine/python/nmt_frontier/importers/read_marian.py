@@ -65,7 +65,7 @@ AVERAGING = {  # keys: has a feed-forward layer behind the average, has a gate
 }
 
 
-def shape(config: Options) -> dict[str, Any]:
+def shape(config: Options) -> dict[str, int | bool | str]:
     """The values of the shape of a model with these options, of a Transformer or a conditional GRU."""
     if config["type"] != "transformer":
         return dict(

@@ -6,15 +6,23 @@ import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from nmt_frontier.errors import UserError
 
 
-class Header(NamedTuple):
-    """tensors: by name, their ``dtype``, ``shape`` and ``data_offsets``. data: where these count from."""
+class Tensor(TypedDict):
+    """What a header says of a tensor."""
 
-    tensors: dict[str, Any]
+    dtype: str
+    shape: list[int]
+    data_offsets: list[int]
+
+
+class Header(NamedTuple):
+    """tensors: by name. data: where their ``data_offsets`` count from."""
+
+    tensors: dict[str, Tensor]
     metadata: dict[str, str]
     data: int
 
@@ -51,7 +59,7 @@ def damaged(path: Path) -> Iterator[None]:
         raise UserError(f"{path}: not a safetensors file, cut off or damaged ({error})") from None
 
 
-def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(members: list[tuple[str, object]]) -> dict[str, object]:
     if len(found := dict(members)) < len(members):
         raise ValueError("a name occurs twice")
     return found

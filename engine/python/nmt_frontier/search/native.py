@@ -7,7 +7,7 @@ import os
 import queue
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nmt_frontier import limits
 from nmt_frontier.errors import UserError
@@ -20,6 +20,9 @@ from nmt_frontier.search import switches, tuned
 from nmt_frontier.search.engine import Batch, Coder, Engine, Looped, Search, TextCoder, in_one_line
 from nmt_frontier.text.numbered import Numbered
 from nmt_frontier.text.tokenizers import mark
+
+if TYPE_CHECKING:
+    from nmt_frontier.bindings import InputScales
 
 ISA = "NMT_ISA"  # environment variable of the instruction set
 SMALLER = "give it smaller batches"  # if memory runs out
@@ -209,8 +212,8 @@ class Native(Engine):
         total = sum(spent.values()) or 1
         return {name: ticks / total for name, ticks in spent.items()}
 
-    def input_scales(self, batches: Iterable[Batch]) -> dict[str, Any]:
-        """The input scales of each product over these batches (nmt_frontier.bindings.InputScales)."""
+    def input_scales(self, batches: Iterable[Batch]) -> dict[str, "InputScales"]:
+        """The input scales of each product over these batches."""
         with in_one_line(f"{self.label} failed", SMALLER), self._worker() as worker:
             worker.calibrate()
             try:
@@ -219,7 +222,7 @@ class Native(Engine):
                     worker.translate(sources, self._options, prefixes)
             finally:
                 worker.calibrate(False)
-            scales: dict[str, Any] = worker.input_scales()
+            scales: dict[str, InputScales] = worker.input_scales()
             return scales
 
     @contextlib.contextmanager

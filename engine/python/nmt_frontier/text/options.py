@@ -12,6 +12,8 @@ from nmt_frontier.text.stage import Context, Option, Stage
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
+Values = dict[str, Any]  # of options, by name
+
 
 def _kinds(chosen: str | Iterable[str]) -> list[str]:
     """The kinds to protect, which may be given as a text with commas. Raises UserError for an unknown one."""
@@ -75,12 +77,12 @@ def add(parser: "ArgumentParser") -> None:
             action = "store_false" if option.default else "store_true"
             group.add_argument(flag, dest=name, action=action, help=option.help)
         else:
-            value: dict[str, Any] = {"choices": option.choices, "metavar": option.metavar, "default": option.default}
+            value: Values = {"choices": option.choices, "metavar": option.metavar, "default": option.default}
             value |= {"nargs": "?", "const": option.bare} if option.bare else {}
             group.add_argument(f"--{words}", help=option.help, **value)
 
 
-def divided(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def divided(options: Mapping[str, Any]) -> tuple[Values, Values]:
     """All options of text, those not given with their defaults; and the options that are of something else.
 
     Raises UserError for a value that is none of its option's.
@@ -89,12 +91,12 @@ def divided(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
     return {name: option.read(options.get(name, option.default)) for name, option in OPTIONS.items()}, others
 
 
-def complete(options: Mapping[str, Any]) -> dict[str, Any]:
+def complete(options: Mapping[str, Any]) -> Values:
     """With the defaults of text for what is not there."""
     return {name: option.default for name, option in OPTIONS.items()} | dict(options)
 
 
-def changed(options: Mapping[str, Any]) -> dict[str, Any]:
+def changed(options: Mapping[str, Any]) -> Values:
     """Without those of text that have their defaults."""
     return {name: value for name, value in options.items() if name not in OPTIONS or value != OPTIONS[name].default}
 
