@@ -22,8 +22,7 @@ from processes import CORES, run_all
 from real_text import options, real_pairs, scratch
 
 from corpora.alignment import FastAlign, aligned
-from export.phrase_table import PhraseTable
-from export.phrases import MAX_NGRAM
+from export.phrase_table import MAX_NGRAM, PhraseTable
 from formats import records
 from formats.measurement import Spread
 from measure import in_process, timing_loop

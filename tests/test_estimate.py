@@ -24,6 +24,7 @@ from study.configuration import typed
 from study.estimate import estimate, makespan, wall_seconds
 from study.jobs import jobs
 from study.rates import Rates, shipped
+from study.rates.__main__ import main
 from study.resources import LONGEST, TOKENS, distillation_resources, operations, trained_tokens, training_resources
 from study.systems import systems
 from study.workload import MEAN, Stage, Work
@@ -339,11 +340,11 @@ def test_the_demo_measures_a_machine_once(cache, measured, monkeypatch):
     demo = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert demo.index("-m study.rates --once") < demo.index("snakemake all")
     monkeypatch.setattr(sys, "argv", ["study.rates", "--once"])
-    rates.main()
-    rates.main()
+    main()
+    main()
     assert len(measured) == 1
     monkeypatch.setattr(sys, "argv", ["study.rates"])
-    rates.main()
+    main()
     assert len(measured) == 2 and rates.known().product == measured[1].product
 
 

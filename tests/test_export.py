@@ -22,7 +22,6 @@ import yaml
 from measured import replaced
 
 from export import submission
-from export.model_folder import make
 from export.package import package
 from findings import best_model
 from formats import measurement
@@ -30,6 +29,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, sha256, write_json
 from nmt_frontier.importers.found import Options
 from nmt_frontier.importers.model import export
+from nmt_frontier.making import make
 from nmt_frontier.model.model_folder import Description
 from nmt_frontier.search.pipeline import MAXIMUM_INPUT
 from nmt_frontier.translator import Translator

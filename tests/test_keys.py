@@ -17,6 +17,7 @@ from langid import langid
 from msgspec.inspect import DictType, ListType, NoneType, StructType, UnionType, type_info
 
 from corpora.rules import REGISTRY
+from corpora.sources import SOURCES
 from export.vocabulary_map import Knobs
 from formats.shape import CELLS, DECODERS, Conditional, Custom, FullyConnected, Recurrent, Transformer
 from study import config
@@ -89,6 +90,7 @@ READ_BY = {
     "price": ["src/findings/cost.py", "src/study/jobs.py"],
 }
 TABLES = {  # keys that the code has in tables of its own
+    "corpus": {*SOURCES},
     "cleaning": {key for key, _ in REGISTRY.values()},
     "shape": {
         field.name for kind in (Transformer, Recurrent, Conditional, FullyConnected, Custom) for field in fields(kind)

@@ -15,30 +15,30 @@ from jsonschema import Draft202012Validator
 from measured import measured
 
 from findings import captions
-from formats import measurement, schema_from_dataclass
+from formats import measurement, measurement_page, schema_from_dataclass
 from formats.measurement import Measurement
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
 from nmt_frontier.search import switches
-from report.keep import compact
+from report.compact import compact
 
 ROOT = Path(__file__).parents[1]
 FIXTURE = ROOT / "tests/data/measurements.json"
 
 
 def test_the_page_and_the_schema_are_up_to_date_and_the_fixture_fits(tmp_path):
-    call = [warm.python(), "-m", "formats.measurement", "--docs", tmp_path]
+    call = [warm.python(), "-m", "formats.measurement_page", "--docs", tmp_path]
     subprocess.run(call, check=True, capture_output=True)
     for name in ("measurements.md", "measurement.schema.json"):
-        assert (tmp_path / name).read_text() == (ROOT / "docs" / name).read_text(), "python -m formats.measurement"
+        assert (tmp_path / name).read_text() == (ROOT / "docs" / name).read_text(), "python -m formats.measurement_page"
     schema = read_json(tmp_path / "measurement.schema.json")
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(read_json(FIXTURE))
 
 
 def test_every_field_is_on_the_page_once():
-    lines = measurement.page().splitlines()
-    names = measurement.schema()["items"]["properties"]
+    lines = measurement_page.page().splitlines()
+    names = measurement_page.schema()["items"]["properties"]
     assert [line.split("`")[1] for line in lines if line.startswith("| `")] == list(names)
     rung = next(line for line in lines if line.startswith("| `rung`"))
     assert "records of the speed tables only" in rung and "string or null" in rung
@@ -95,7 +95,7 @@ def test_any_record_survives_a_file(tmp_path_factory, record):
     assert json.dumps({name: (written | left_out)[name] for name in record}) == json.dumps(record)
     assert [*written] == [column.name for column in measurement.columns() if column.name in written]
     assert all(column.only for column in measurement.columns() if column.name in left_out)
-    Draft202012Validator(measurement.schema()).validate([written])
+    Draft202012Validator(measurement_page.schema()).validate([written])
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_records_of_older_versions_have_defaults():
 
 
 def test_the_header_of_the_csv_has_no_fields_of_the_speed_tables():
-    names = list(measurement.schema()["items"]["properties"])
+    names = list(measurement_page.schema()["items"]["properties"])
     of_speed_tables = ["rung", *(name for name, one in switches.SWITCHES.items() if one.ablation), "tried"]
     header = measurement.header([measured()])
     assert [name for name in names if name not in header] == [*of_speed_tables, "comet", "comet_signature"]

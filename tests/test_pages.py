@@ -12,7 +12,7 @@ from PIL import Image
 from formats import measurement
 from nmt_frontier.files import read_json
 from report import figure, front, front_page, pages
-from report.keep import compact
+from report.compact import compact
 
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "results/reference"

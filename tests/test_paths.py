@@ -19,10 +19,10 @@ OTHERS = {  # of single commands: what they write, and what need not be there
     ("train/vocabulary.py", "--model"), ("train/vocabulary.py", "--vocabulary"), ("train/train.py", "--learning"),
     ("export/untrained.py", "--learning"), ("export/shortlist.py", "--map"),
     ("study/new/__main__.py", "data"),  # which has a message of its own for all of them
-    ("report/pages.py", "--studies"), ("report/study_page.py", "--front-page"),
-    ("report/study_page.py", "--benchmarks"),
+    ("report/pages.py", "--studies"), ("report/study_page/__main__.py", "--front-page"),
+    ("report/study_page/__main__.py", "--benchmarks"),
     ("distill/teacher.py", "--stand-ins"),  # of some teachers
-    ("papers/fastseq2021/whole_models.py", "--folder"),
+    ("papers/fastseq2021/whole_decoding.py", "--folder"),
 }  # fmt: skip
 
 
@@ -42,7 +42,7 @@ READ = {file: (name, kind) for file, name, kind in OPTIONS if kind in ("there", 
 COMMANDS = sorted(
     file for file in READ if "def main()" in (ROOT / ("" if "papers" in file else "src") / file).read_text()
 )
-SUBCOMMANDS = {"corpora/alignment.py": ["apply"], "export/vocabulary_map.py": ["grid"]}
+SUBCOMMANDS = {"corpora/alignment/__main__.py": ["apply"], "export/vocabulary_map/__main__.py": ["grid"]}
 
 
 def test_every_path_that_is_read_must_be_there():

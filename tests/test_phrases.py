@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from phrase_tables import PIECES, aligned_pairs, counted, map_entries, named
 
 from export import coverage, phrase_table, phrases, sorted_counts
-from export.phrase_table import PhraseTable
-from export.phrases import MAX_NGRAM, MAX_VOCABULARY, piece_index
+from export.phrase_table import MAX_NGRAM, PhraseTable
+from export.phrases import MAX_VOCABULARY, piece_index
 from export.vocabulary_map import Knobs, always_on, write
 from formats import records
 from nmt_frontier.errors import UserError

@@ -47,7 +47,8 @@ def test_a_report_knows_only_what_is_on_disk(path):
 
 
 def test_every_function_that_makes_a_table_or_a_picture_has_a_line_in_the_registry():
-    names = {path.stem for path in FOLDER.glob("*.py")} - {"__main__", "markup"}
+    names = {path.stem for path in FOLDER.glob("*.py")} | {path.parent.name for path in FOLDER.glob("*/__init__.py")}
+    names -= {"__main__", "markup"}
     names = [*(f"report.{name}" for name in names), *(f"papers.{path.parent.name}.{path.stem}" for path in OF_PAPERS)]
     modules = {name: vars(importlib.import_module(name)) for name in names}
     making = {

@@ -11,6 +11,7 @@ from nmt_frontier.errors import UserError
 from report import beside_paper, reproduction, rows
 from report.claims import NEEDS, NOT_RUN, OTHER, VERDICTS, papers
 from report.reproduction import FROM_SHAPES, MEASURED
+from report.rows.__main__ import main
 from study import config
 
 ROOT = Path(__file__).parents[1]
@@ -38,7 +39,7 @@ def test_the_committed_rows_follow_from_the_committed_measurements(tmp_path, mon
     monkeypatch.chdir(ROOT)
     for name in papers():
         monkeypatch.setattr(sys, "argv", ["rows", "--paper", name, "--output", str(tmp_path / f"{name}.json")])
-        rows.main()
+        main()
         assert (tmp_path / f"{name}.json").read_text() == (ROOT / f"papers/{name}/rows.json").read_text()
 
 

@@ -14,6 +14,7 @@ from nmt_frontier.files import read_json, write_json
 from report import claims, pages, rows
 from report.claims import TOLERANCES
 from report.rows import Run
+from report.rows.__main__ import main
 
 ROOT = Path(__file__).parents[1]
 BASE = str(shape(registry()["marian-base"]))
@@ -230,7 +231,7 @@ def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
     call = ["rows", "--paper", "devlin2017", "--measurements", tmp_path / "m.json", "--values"]
     call += [tmp_path / "values.json", "--output", tmp_path / "rows.json"]
     monkeypatch.setattr(sys, "argv", [*map(str, call)])
-    rows.main()
+    main()
     assert (tmp_path / "rows.json").read_text().startswith('[{"row":')  # compact, as it is kept
     first, *others = read_json(tmp_path / "rows.json")
     assert (first["ours"], first["verdict"], first["printed"], first["cpu"]) == (5.0, "larger", 4.4, "a CPU")

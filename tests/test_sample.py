@@ -12,7 +12,7 @@ import warm
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora import subset
+from corpora import permutation
 from formats import records
 from nmt_frontier.files import read_json
 from train import sample
@@ -51,14 +51,14 @@ def epoch(folder, corpora, weights, pairs, seed, number=1):
 
 @given(st.integers(1, 5000), st.integers())
 def test_a_permutation_has_every_number_once(size, seed):
-    places = subset.places(np.arange(size), size, subset.keys(seed, "x"))
+    places = permutation.places(np.arange(size), size, permutation.keys(seed, "x"))
     assert sorted(places.tolist()) == list(range(size))
 
 
 @pytest.mark.parametrize("size", [2, 5, 16, 100])
 def test_a_permutation_puts_every_number_anywhere(size):
     trials = 4000
-    places = np.array([subset.places(np.arange(size), size, subset.keys(key)) for key in range(trials)])
+    places = np.array([permutation.places(np.arange(size), size, permutation.keys(key)) for key in range(trials)])
     for number in range(size):
         counts = np.bincount(places[:, number], minlength=size)
         assert (abs(counts - trials / size) < 5 * (trials / size) ** 0.5).all()

@@ -16,6 +16,7 @@ from formats import measurement
 from formats.learning import Learning
 from nmt_frontier.files import read_json, write_json, write_text
 from report import ablation_table, recommendation, study_page, teacher_student
+from report.study_page.__main__ import times
 
 IDEAS = "What each idea brought"
 
@@ -143,7 +144,7 @@ def test_times_add_shards_and_leave_out_what_took_no_time(tmp_path):
     jobs = {"translate_1-of-2": "30.0\t0:00:30\t100", "translate_2-of-2": "20.5\t0:00:20\t200"}
     for name, job in (jobs | {"train": "60.0\t0:01:00\tNA", "short": "0.1\t0:00:00\t-"}).items():
         (tmp_path / f"{name}.tsv").write_text(f"{head}{job}\n")
-    assert study_page.times(tmp_path) == [("train", 60.0, 0.0), ("translate", 50.5, pytest.approx(209.7, abs=0.1))]
+    assert times(tmp_path) == [("train", 60.0, 0.0), ("translate", 50.5, pytest.approx(209.7, abs=0.1))]
 
 
 def test_conditions_are_those_of_the_records(records):

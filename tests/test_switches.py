@@ -15,7 +15,7 @@ from measured import measured
 from models import folders, sentences
 from translation import run
 
-from formats import ctranslate2_products, measurement
+from formats import ctranslate2_products, measurement, measurement_page
 from formats.decoding_options import DecodingOptions
 from measure import kept_runs
 from measure import run as measure_run
@@ -142,10 +142,10 @@ def pretend_switch(monkeypatch):
     """One more entry of the table."""
     entry = switches.Switch("decode by hand", "whether pixies decoded", models="with wings")
     monkeypatch.setitem(SWITCHES, "pixie_dust", entry)
-    for made in (measurement.places, measurement.flat, measurement.schema):
+    for made in (measurement.places, measurement.flat, measurement_page.schema):
         made.cache_clear()
     yield "pixie_dust"
-    for made in (measurement.places, measurement.flat, measurement.schema):
+    for made in (measurement.places, measurement.flat, measurement_page.schema):
         made.cache_clear()
 
 
@@ -164,7 +164,7 @@ def test_an_entry_of_the_table_is_everywhere(pretend_switch, tmp_path):
     assert "pixie_dust" not in measured(length_penalty=1.0, **plain.recorded).as_json()
     measurement.write(tmp_path / "m.json", [record])
     assert measurement.read(tmp_path / "m.json") == [record]
-    assert "| `pixie_dust` | boolean |  | `true` | whether pixies decoded" in measurement.page()
+    assert "| `pixie_dust` | boolean |  | `true` | whether pixies decoded" in measurement_page.page()
 
 
 def test_a_name_that_is_no_switch_is_an_error():

@@ -13,6 +13,7 @@ from translation import run
 from formats import ctranslate2_products
 from measure import tune
 from measure.timing_loop import Repeats
+from measure.tune.__main__ import main
 from nmt_frontier import cpu
 from nmt_frontier.errors import UserError
 from nmt_frontier.search import loading, tuned
@@ -71,7 +72,7 @@ def test_tuning_measures_for_real(model, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tune, "REPEATS", Repeats(runs=1, noise=1.0))
     (text := tmp_path / "text").write_text("".join(f"{line}\twith a tab\n" for line in sentences(250)))
     monkeypatch.setattr(sys, "argv", ["tune", "--model", str(folder), "--text", str(text)])
-    tune.main()
+    main()
     found = json.loads(capsys.readouterr().out)
     assert found["source_words_per_second"] > 0 and found["batch_tokens"] == 64
     assert tuned.settings(folder) == found

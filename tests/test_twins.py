@@ -19,8 +19,9 @@ from nmt_frontier.files import read_json, write_json
 from study import config
 from study.configuration import typed
 from study.systems import composition
-from train import sample, training_record
+from train import sample
 from train.training_record import Drawn, Epoch, read_epochs, sentences
+from train.training_record.__main__ import main
 
 ORIGINAL = {"targets": "original", "teachers": [], "drop_worst": 0}
 ORIGINAL |= {"shares": {"pairs": 1.0}, "sentences": {"pairs": 90}}
@@ -145,7 +146,7 @@ def test_the_file_of_a_system(tmp_path, monkeypatch):
     call = ["learned", "--mixture", json.dumps(mixture), "--learning", f"{tmp_path}/learning.json"]
     call += ["--epochs", f"{tmp_path}/mix.1.json", "--output", f"{tmp_path}/learned.json"]
     monkeypatch.setattr(sys, "argv", call)
-    training_record.main()
+    main()
     expected = {"system": "deep", **mixture, "sentences": {"pairs": 30}}
     assert (tmp_path / "learned.json").read_text() == json.dumps(expected, indent=2) + "\n"
     assert training_differences.read([tmp_path / "learned.json"]) == {"deep": Learned(**expected)}

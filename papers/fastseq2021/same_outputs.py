@@ -24,7 +24,7 @@ from nmt_frontier.command_line import positive
 from nmt_frontier.errors import command
 from nmt_frontier.files import read_json, write_json
 from papers.fastseq2021.random_models import MODELS
-from papers.fastseq2021.whole_models import (
+from papers.fastseq2021.whole_decoding import (
     Forced,
     Numbers,
     arguments,

@@ -31,6 +31,7 @@ from nmt_frontier.errors import UserError, command
 from nmt_frontier.limits import ONE_CORE
 from nmt_frontier.search import loading
 from papers.wngt2020.rungs import (
+    BATCHES,
     BEAM,
     EXACT,
     GREEDY,
@@ -44,7 +45,6 @@ from papers.wngt2020.rungs import (
     SEARCH,
 )
 
-BATCHES = (256, 512, 1024, 2048)  # tokens; the fastest is a rung
 Folders = dict[str, ModelFolder]  # by type
 
 

@@ -9,3 +9,4 @@ HELD = "AVX2"  # CTranslate2's own choice of instructions on CPUs with wider one
 HELD_PEER = f"{PEER} held to {HELD}"
 OVERLAPPING = "overlapping stages"  # the last rung of an engine before the best of some sizes of batches
 NATIVE, MAP_PER_SENTENCE = "native engine", "map of each sentence"  # rungs of the native engine, above OVERLAPPING
+BATCHES = (256, 512, 1024, 2048)  # tokens; the fastest is a rung

@@ -16,7 +16,7 @@ from measure import protocol
 from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
 from nmt_frontier.errors import command
-from papers.wngt2020.ladder import BATCHES
+from papers.wngt2020.rungs import BATCHES
 
 
 def counts(cores: int) -> list[int]:

@@ -27,4 +27,5 @@ What cleaning is made of:
 - ``language_codes``: the shortest code of a language, its scripts
 - ``language``: langid.py's decision, computed in bulk
 - ``duplicates``: find repeated records in bounded memory
+- ``permutation``: orders of records that are computed, for subsets and for training data
 """

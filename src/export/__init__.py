@@ -21,6 +21,7 @@ From checkpoints to model folders:
 - ``marian``: Marian models to Marian, the native engine and CTranslate2 (command)
 - ``import_teacher``: teachers that were trained elsewhere (command)
 - ``untrained``: models with random weights (command)
+- ``shape_option``: their shape, by name or as JSON
 - ``untrained_marian``: Marian's models with random weights (command)
 - ``lengths``: random weights of Transformers whose translations have the right length
 - ``recurrent_lengths``: such weights of recurrent models

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from export.map_entries import PIECE
-from export.phrase_table import PhraseTable
-from export.phrases import MAX_NGRAM
+from export.phrase_table import MAX_NGRAM, PhraseTable
 from export.sorted_counts import Counts
 from export.vocabulary_map import Knobs, always_on, build, lines
 from formats import records

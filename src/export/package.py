@@ -21,7 +21,7 @@ from tabulate import tabulate
 from decode.engines import ENGINES
 from decode.engines.ctranslate2 import CTranslate2
 from export import foreign_package
-from export.model_folder import checked
+from export.model_folder import LEFT_OUT, SUMS, checked
 from findings.best_model import RULE, best, verdict
 from findings.captions import configuration, search
 from findings.comparison import matching, number
@@ -36,9 +36,7 @@ from nmt_frontier.model.model_folder import Description
 from nmt_frontier.search.native import Native
 
 SUFFIX = ".tar.gz"
-SUMS = "SHA256SUMS"
 LICENCE = "LICENSE.md"  # a name that Hugging Face links to
-LEFT_OUT = (*model_folder.NOT_DECODED, ".*", "__pycache__")  # the card replaces the folder's own README
 TERMS = "The model was made of these data; whether and how it may be used follows from their licences."
 CARD = """---
 {front}---

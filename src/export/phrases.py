@@ -20,7 +20,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from export.phrase_table import TargetCounts
+from export.phrase_table import MAX_NGRAM, TargetCounts
 from export.sorted_counts import SegmentWriter
 from formats import opennmt_tf, records
 from formats.batches import Batch, batches
@@ -31,7 +31,6 @@ from nmt_frontier.progress import progress
 
 # numba compiles the constants in, and its cache notices changes of this file only: all compiled loops are here.
 MAX_LENGTH = 1 << 10  # pieces of one side of a pair, as in corpora.alignment
-MAX_NGRAM = 3  # source pieces of a phrase; with the target piece they fill the four 16-bit places of a key
 MAX_VOCABULARY = 2**16 - 1
 SPACE, HYPHEN, ZERO, NINE = 32, 45, 48, 57  # ASCII
 

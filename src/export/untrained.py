@@ -6,12 +6,12 @@ meaningless: mark measurements ``speed only``. With a test set, those of that se
 """
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from export import lengths, recurrent_lengths
+from export.shape_option import shape_values
 from formats import opennmt_tf, records, shape
 from formats.learning import Weights
 from nmt_frontier.command_line import there
@@ -82,20 +82,6 @@ def read_sentences(test_set: Path, sentencepiece: Path) -> list[Sentence]:
     encode = pieces(sentencepiece).encode
     sentences = [(encode(source, out_type=str), len(encode(target))) for source, target in records.read(test_set)]
     return [(source, length) for source, length in sentences if source]
-
-
-def shape_values(text: str) -> shape.Values:
-    """The values of a shape, given by name or as JSON. Raises UserError for neither."""
-    registry = shape.registry()
-    if text in registry:
-        return registry[text]
-    if not text.startswith("{"):
-        raise UserError(f"--shape {text}: no such name; there are {', '.join(registry)}")
-    try:
-        values: shape.Values = json.loads(text)
-        return values
-    except json.JSONDecodeError as error:
-        raise UserError(f"--shape: not valid JSON: {error}") from None
 
 
 def main() -> None:

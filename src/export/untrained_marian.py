@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from export.untrained import shape_values
+from export.shape_option import shape_values
 from formats import marian, shape
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command

@@ -19,8 +19,8 @@ Models:
 Measurements:
 
 - ``decoding_options``: how a model folder is decoded, in tasks, names, records and signatures
-- ``measurement``: the record of a measurement (command: write its documentation), the spread of runs, and names that
-  experiments share with their tables
+- ``measurement``: the record of a measurement, the spread of runs, and names that experiments share with their tables
+- ``measurement_page``: its page and its JSON schema in docs/ (command)
 - ``counts``: what cleaning a corpus dropped
 - ``rounding``: what a model loses in fewer bits
 - ``gap``: how students compare with their teacher and with one another

@@ -1,11 +1,10 @@
 """The record of a measurement: one configuration that decoded one test set.
 
 ``Measurement`` is the only description of these records: the JSON schema that ``read`` checks files against, the header
-of the CSV and, by ``python -m formats.measurement --docs docs``, ``docs/measurement.schema.json`` and
+of the CSV and, by ``python -m formats.measurement_page --docs docs``, ``docs/measurement.schema.json`` and
 ``docs/measurements.md`` are made from it.
 """
 
-import argparse
 import json
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,8 +20,8 @@ import msgspec
 from formats import schema_from_dataclass
 from formats.decoding_options import DecodingOptions
 from formats.schema_from_dataclass import Column, noted, required
-from nmt_frontier.errors import UserError, command
-from nmt_frontier.files import read_json, typed, write_json, write_text
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json, typed, write_json
 from nmt_frontier.search import switches
 
 Role = Literal["teacher", "student", "control", "untrained", "imported"]
@@ -30,24 +29,6 @@ ROLES: tuple[Role, ...] = get_args(Role)
 UNTRAINED = "untrained"  # random weights: speed only
 # Kinds of records that alone have some fields.
 SPEED_TABLES, BENCHMARK, COMET = "the speed tables", "measure.benchmark", "studies with `metrics: {comet: ...}`"
-PAGE, SCHEMA = "measurements.md", "measurement.schema.json"
-PAGE_TEXT = """# Measurement fields
-
-A measurement is one flat JSON record; `results/<study>/measurements.json` is a list of them, and `measurements.csv` in
-the report is the same as a table. The tables and plots of systems are made from nothing else. This page and the
-[JSON schema](measurement.schema.json) of the list are made from the type
-[`formats.measurement.Measurement`](../src/formats/measurement.py) by `python -m formats.measurement --docs docs`.
-
-Times and rates are medians over `runs`, with `_min` and `_max` beside each; `_runs` has the values in the order of the
-runs, so that two records can be compared run by run. Seconds are wall time unless the name has `cpu`; shares are from
-0 to 1. A token is a SentencePiece piece without the end token, a word a whitespace token of the source. `signature`
-names all that must be equal for two speeds to be comparable.
-
-Fields without a default are in every record. Records of older versions lack some of the others, which are then read
-as their default.
-
-{table}
-"""
 
 
 class Spread(NamedTuple):
@@ -368,32 +349,3 @@ def header(measurements: Iterable[Measurement]) -> list[str]:
         {SPEED_TABLES} if any(record.scores.comet_signature for record in measurements) else {SPEED_TABLES, COMET}
     )
     return [column.name for column in columns() if column.only not in left_out]
-
-
-@cache
-def schema() -> schema_from_dataclass.Schema:
-    """The JSON schema of a list of measurements."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Measurements of a study",
-        "type": "array",
-        "minItems": 1,
-        "items": schema_from_dataclass.schema(columns()),
-    }
-
-
-def page() -> str:
-    """``docs/measurements.md``: all fields with type, unit and default."""
-    return PAGE_TEXT.format(table=schema_from_dataclass.table(columns()))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--docs", type=Path, required=True, help=f"folder to write {PAGE} and {SCHEMA} to")
-    args = parser.parse_args()
-    write_text(args.docs / PAGE, page())
-    write_json(args.docs / SCHEMA, schema())
-
-
-if __name__ == "__main__":
-    command(main)

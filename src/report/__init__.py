@@ -23,5 +23,5 @@ Pages and files, each made by a command:
 - ``reproduction``: the pages of the papers, with ``beside_paper``
 
 Shared: ``table_parts`` (cells and notes of experiments), ``markup`` and ``latex`` (parts of pages), ``figure`` (the
-style of pictures), ``labels`` (names beside points).
+style of pictures), ``labels`` (names beside points), ``compact`` (JSON for git).
 """

@@ -6,8 +6,7 @@ the folder of a study:
 
 import argparse
 import functools
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +15,9 @@ from matplotlib.figure import Figure
 
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
-from nmt_frontier.files import read_json, write_text
+from nmt_frontier.files import write_text
 from report import figure, latex
-from report.registry import SUBJECTS
+from report.registry import SUBJECTS, read
 
 OPTIONS = {
     "systems": "names, separated by commas (front_overview)",
@@ -27,16 +26,6 @@ OPTIONS = {
     "remark": "a last sentence below the picture",
 }
 TABLES: dict[str, Callable[[str], str]] = {".md": str, ".tex": latex.tables}  # what writes the Markdown of a table
-
-
-def read(module: SimpleNamespace, files: Sequence[str], paths: list[Path]) -> Any:
-    """The data of a module. files: what the paths are, for people. Raises UserError for too few or too many paths."""
-    reader = getattr(module, "read", read_json)
-    try:
-        inspect.signature(reader).bind(*paths)
-    except TypeError:
-        raise UserError(f"--input: {len(paths)} files; needed: {', '.join(files)}") from None
-    return reader(*paths)
 
 
 def make(name: str, module: SimpleNamespace, data: Any, path: Path, draw: Callable[[], Figure]) -> None:

@@ -6,7 +6,6 @@ front shows, and the shares of those that stay the same.
 """
 
 import argparse
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,25 +15,15 @@ from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import read_json, write_text
 from report import front_page, table_parts
+from report.compact import compact
 from report.registry import MEASUREMENTS
 from report.study_page import Page
 
 KEPT = ("alignment/coverage/*.json", "search/*.json", "report/*.json", MEASUREMENTS)  # page.json names the others
 LEARNING, COUNTS = "systems/{}/learning.json", "corpora/clean/{}.json"
 DIGITS = 7
-WIDTH = 5000  # characters of a line of JSON; a measurement has fewer
 # Of a log: what a job reads and writes, as its log names it; and what Snakemake begins with about user and machine.
 LEFT_OUT = re.compile(r"^    (?!log:).*\n|^  (?!Date|Snakemake)[A-Z][\w() ]*: .*\n", re.MULTILINE)
-
-
-def compact(value: Any) -> str:
-    """JSON with as much on a line as fits; equal values give equal text."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    if len(text) <= WIDTH or not isinstance(value, dict | list):
-        return text
-    if isinstance(value, list):
-        return "[\n" + ",\n".join(map(compact, value)) + "\n]"
-    return "{\n" + ",\n".join(f"{compact(str(key))}:{compact(one)}" for key, one in value.items()) + "\n}"
 
 
 def rounded(value: Any) -> Any:

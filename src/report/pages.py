@@ -25,8 +25,7 @@ from nmt_frontier.errors import command
 from nmt_frontier.files import read_json, write_text
 from report import figure, front_page, latex, samples, study_page
 from report import measurements as tables
-from report.__main__ import read
-from report.registry import MEASUREMENTS, SUBJECTS
+from report.registry import MEASUREMENTS, SUBJECTS, read
 from report.study_page import Page
 
 SYSTEM = "{system}"

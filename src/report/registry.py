@@ -5,11 +5,14 @@ The Snakefile reads this file, so it imports no module, which would load matplot
 """
 
 import importlib
+import inspect
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
 
 
 class Subject(NamedTuple):
@@ -101,3 +104,13 @@ def files(study: Path, pattern: str) -> list[Path]:
     if found := sorted(study.glob(pattern)) or sorted(study.glob(pattern.removeprefix("report/"))):
         return found
     raise UserError(f"{study}: no {pattern}; set STUDY to the folder of a study that has it, below results/")
+
+
+def read(module: SimpleNamespace, files: Sequence[str], paths: list[Path]) -> Any:
+    """The data of a module. files: what the paths are, for people. Raises UserError for too few or too many paths."""
+    reader = getattr(module, "read", read_json)
+    try:
+        inspect.signature(reader).bind(*paths)
+    except TypeError:
+        raise UserError(f"--input: {len(paths)} files; needed: {', '.join(files)}") from None
+    return reader(*paths)

@@ -6,8 +6,8 @@ all others of its corpus have appeared; shares are exact; and every epoch can be
 resumes at the epoch it lost. Without weights the shares are the sizes: the first epoch then holds every pair once.
 With an augmentation, some of the drawn pairs are then changed (train.augmentation).
 
-Orders are computed (corpora.subset), and pairs are sorted through buckets on disk, so memory is bounded. Equal corpora,
-weights, seed and epoch give equal bytes.
+Orders are computed (corpora.permutation), and pairs are sorted through buckets on disk, so memory is bounded. Equal
+corpora, weights, seed and epoch give equal bytes.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from common.document import argument
 from corpora.alignment import ALIGNERS
-from corpora.subset import keys, places
+from corpora.permutation import keys, places
 from formats import records
 from formats.batches import Batch, batches, indexed
 from nmt_frontier.command_line import there

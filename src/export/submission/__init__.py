@@ -5,24 +5,21 @@ the native engine comes with one static program and nothing else; one of CTransl
 environment, for CPUs or GPUs.
 """
 
-import argparse
 import importlib.metadata
 import shutil
 from pathlib import Path
 
 from decode.engines.ctranslate2 import CTranslate2
 from export import translate_command
-from export.model_folder import checked
-from export.package import LEFT_OUT, SUMS
+from export.model_folder import LEFT_OUT, SUMS, checked
 from formats import ctranslate2_products
 from nmt_frontier import cpu, sentence
-from nmt_frontier.command_line import there
-from nmt_frontier.errors import UserError, command
+from nmt_frontier.errors import UserError
 from nmt_frontier.files import atomic_path, sha256, write_text
 from nmt_frontier.model.model_folder import describe
 from nmt_frontier.search.native import Native
 
-FILES = Path(__file__).parent / "submission_files"  # a folder for each engine
+FILES = Path(__file__).parents[1] / "submission_files"  # a folder for each engine
 LIBRARIES = ("ctranslate2", "sentencepiece", "numpy", "PyYAML")  # CTranslate2 requires the last two
 GPU_LIBRARIES = ("nvidia-cublas-cu12",)  # CTranslate2 loads it on a GPU
 HARDWARE = ("cpu", "gpu")
@@ -89,16 +86,3 @@ def _copy_installed(name: str, to: Path) -> None:
 
 
 FILLED = {Native.name: _with_program, CTranslate2.name: _with_libraries}  # add what decodes the model
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=there, required=True, help="model folder of the native engine or CTranslate2")
-    parser.add_argument("--hardware", choices=HARDWARE, default="cpu", help="gpu: CTranslate2 with cuBLAS")
-    parser.add_argument("--output", type=Path, required=True, help="folder to write")
-    args = parser.parse_args()
-    make(args.model, args.output, args.hardware)
-
-
-if __name__ == "__main__":
-    command(main)

@@ -4,17 +4,14 @@ The JSON schema defines every key, `expansion` reads the files and fills every e
 schema cannot express.
 """
 
-import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
 from msgspec import convert
 
 from common.document import Document
 from corpora.settings import Corpus
-from nmt_frontier.errors import UserError, command
+from nmt_frontier.errors import UserError
 from study import checks, schema
 from study.configuration import Configuration, typed
 from study.expansion import expanded, without_nulls, written
@@ -60,21 +57,3 @@ def corpus(entry: Document) -> Corpus:
     if problems := list(schema.problems(entry, definition)):
         raise UserError("\n".join(f"corpus: {problem}" for problem in problems))
     return convert(schema.filled(entry, definition), Corpus)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Print the effective configuration of a study.")
-    parser.add_argument("config", help="a file of configs/")
-    parser.add_argument("--corpus", help="print its entry alone, as JSON, as corpora.fetch takes it")
-    args = parser.parse_args()
-    config = read(args.config)
-    if args.corpus is None:
-        print(yaml.safe_dump(config.document, sort_keys=False, allow_unicode=True, width=120), end="")
-    elif args.corpus in config.corpora:
-        print(json.dumps(config.corpora[args.corpus].document, ensure_ascii=False))
-    else:
-        raise UserError(f"{args.config}: corpora: no {args.corpus}; it has {', '.join(config.corpora)}")
-
-
-if __name__ == "__main__":
-    command(main)

@@ -5,16 +5,13 @@ natural log-probability per token of the hypothesis, with the end of the sentenc
 best hypothesis of every sentence as a line of text.
 """
 
-import argparse
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from formats import records
-from nmt_frontier.command_line import there
-from nmt_frontier.errors import UserError, command
-from nmt_frontier.files import write_text
+from nmt_frontier.errors import UserError
 
 
 class Hypothesis(NamedTuple):
@@ -60,19 +57,3 @@ def record(n_best_list: NBestList) -> records.Record:
     """The list in its form on disk."""
     hypotheses = [[text, round(score, 4)] for text, score in n_best_list.hypotheses]
     return n_best_list.source, json.dumps(hypotheses, ensure_ascii=False)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--input", type=there, required=True, help="n-best lists, made by distill.translate or .rescore"
-    )
-    parser.add_argument("--output", type=Path, required=True, help="text; an empty line stands for an empty list")
-    args = parser.parse_args()
-
-    best = (n_best_list.hypotheses[0].text if n_best_list.hypotheses else "" for n_best_list in read(args.input))
-    write_text(args.output, "".join(f"{text}\n" for text in best))
-
-
-if __name__ == "__main__":
-    command(main)

@@ -8,23 +8,17 @@ have no reference. ``suite`` has the inputs of the project's suite in the source
 A line depends on the seed, the version and its number alone: the first lines of a test set have the same versions.
 """
 
-import argparse
 import csv
 import random
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from random import Random
 
 from findings.altered_text import doubled, title, typos, without_final
-from formats import records
-from nmt_frontier.command_line import positive, there
-from nmt_frontier.errors import command
-from nmt_frontier.files import atomic_path
 from nmt_frontier.sentence import NO_SPACES
 
 CLEAN, JOINED, WORDS, SUITE = "clean", "joined", "words", "suite"
-SUITE_FILE = Path(__file__).with_name("suite.tsv")  # CC0: language, kind, text, what must be in the output
+SUITE_FILE = Path(__file__).parents[1] / "suite.tsv"  # CC0: language, kind, text, what must be in the output
 TYPOS = 0.1  # share of the words
 TOGETHER = 3  # sentences of a line of JOINED
 DRAWN = 200  # words of WORDS
@@ -143,23 +137,3 @@ def lists(pairs: list[tuple[str, str]], languages: tuple[str, str], seed: int) -
     yield JOINED, joined(pairs, languages)
     yield WORDS, words(pairs, languages[0], seed)
     yield SUITE, suite(languages[0])
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--test-set", type=there, required=True, help="records with references")
-    parser.add_argument("--languages", nargs=2, required=True, metavar=("SOURCE", "TARGET"), help="their codes")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sentences", type=positive, help="only the first ones (default: all)")
-    parser.add_argument("--output", type=Path, required=True, help="folder to write")
-    args = parser.parse_args()
-
-    pairs = list(islice(records.pairs(args.test_set), args.sentences))
-    with atomic_path(args.output) as part:
-        part.mkdir()
-        for name, rows in lists(pairs, tuple(args.languages), args.seed):
-            records.write(part / f"{name}{records.SUFFIX}", rows)
-
-
-if __name__ == "__main__":
-    command(main)

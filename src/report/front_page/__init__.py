@@ -8,7 +8,6 @@ Vega and Vega-Lite (Satyanarayan et al. 2017, "Vega-Lite: A Grammar of Interacti
 carries them for its own report.
 """
 
-import argparse
 import base64
 import gzip
 import itertools
@@ -29,9 +28,8 @@ from formats.measurement import Measurement
 from formats.records import read_output
 from formats.schema_from_dataclass import Column
 from formats.shape import decoder_kind
-from nmt_frontier.command_line import there
-from nmt_frontier.errors import UserError, command
-from nmt_frontier.files import read_json, write_text
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
 from report import figure, markup
 from report import measurements as tables
 from report.figure import Style
@@ -320,16 +318,3 @@ def too_large(size: int, studies: list[Study]) -> UserError:
         f"the page would have {size / 1e6:.1f} MB, more than {LIMIT / 1e6:g} MB; "
         f"leave out studies or test sets of these measurements ({parts})"
     )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--measurements", type=there, nargs="+", required=True, help="measurements.json of each study")
-    parser.add_argument("--samples", type=there, nargs="*", default=[], help="JSON of report.samples, of each study")
-    parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
-    args = parser.parse_args()
-    write_text(args.output, page(read(args.measurements, args.samples)))
-
-
-if __name__ == "__main__":
-    command(main)

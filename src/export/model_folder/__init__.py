@@ -5,20 +5,21 @@ from collections.abc import Collection
 from pathlib import Path
 
 from msgspec import UNSET, Struct, UnsetType, ValidationError, convert
-from msgspec.structs import asdict
 
 from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
-from formats.learning import Weights
-from nmt_frontier.command_line import json_value, there
-from nmt_frontier.errors import UserError, command
-from nmt_frontier.files import read_json, typed
-from nmt_frontier.making import ROLES, make
+from nmt_frontier.command_line import json_value
+from nmt_frontier.errors import UserError
+from nmt_frontier.making import ROLES
 from nmt_frontier.model import model_folder, vocabulary_map
-from nmt_frontier.model.model_folder import Description, Making
+from nmt_frontier.model.model_folder import Description
 from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Search
 from nmt_frontier.text import tokenizers
+
+# Of what is handed on: the file of checksums, and what is left out, as a card replaces the folder's own README.
+SUMS = "SHA256SUMS"
+LEFT_OUT = (*model_folder.NOT_DECODED, ".*", "__pycache__")
 
 
 class Origin(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -64,33 +65,3 @@ def checked(folder: Path, accepted: Collection[str] = (CTranslate2.name,)) -> De
     if description.vocabulary_map and description.engine == CTranslate2.name:
         vocabulary_map.check(folder / CTranslate2.map_file, CTranslate2.vocabulary(folder))
     return description
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--weights", type=there, required=True, help="folder of export.convert or train.train")
-    parser.add_argument("--sentencepiece", type=there, required=True)
-    parser.add_argument("--map", type=there, help="vocabulary map, for an engine that uses one")
-    parser.add_argument("--learning", type=there, required=True, help="JSON of train.train: shape and parameters")
-    parser.add_argument("--quantization", required=True, help="type of the weights")
-    parser.add_argument("--engine", required=True, choices=sorted(engines.ENGINES))
-    parser.add_argument("--description", type=described, required=True, help="JSON: study, system, role, languages")
-    parser.add_argument("--output", type=Path, required=True, help="model folder to write")
-    args = parser.parse_args()
-
-    weights = typed(read_json(args.learning), Weights, f"{args.learning}: not made by train.train")
-    description = Description(
-        format=1,
-        engine=args.engine,
-        **asdict(args.description),
-        shape=weights.shape,
-        parameters=weights.parameters,
-        quantization=args.quantization,
-        vocabulary_map=args.map is not None,
-        made_by=Making(steps=weights.steps),
-    )
-    make(description, args.weights, args.sentencepiece, args.map, args.output)
-
-
-if __name__ == "__main__":
-    command(main)

@@ -12,10 +12,8 @@ For a native model its matrix products are timed, too, with every tile, as Maria
 On a CPU with AMX they are also timed with few rows, to find from how many on its tiles pay.
 """
 
-import argparse
 import functools
 import itertools
-import json
 import statistics
 import sys
 import tempfile
@@ -33,9 +31,7 @@ from measure.kept_runs import made, others
 from measure.task import Run
 from measure.timing_loop import Repeats
 from nmt_frontier import machine
-from nmt_frontier.command.translate import decoded
-from nmt_frontier.command_line import positive, there
-from nmt_frontier.errors import UserError, command
+from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_json
 from nmt_frontier.limits import ONE_CORE
 from nmt_frontier.model import model_folder, native_packing, native_weights, safetensors
@@ -175,18 +171,3 @@ def words_per_second(every: Configuration, text: Path, candidates: list[Settings
 def decode(way: Configuration, text: Path, _number: int) -> Run:
     """Decode the text in a process of its own."""
     return made(way.task([("text", text)], text.with_name("run.json")), way.environment)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=there, required=True, help="model folder")
-    parser.add_argument("--text", type=there, required=True, help=f"{SENTENCES:,} lines of the kind to translate")
-    parser.add_argument("--beam-size", type=positive, default=1, help="to tune for; 1 is greedy search")
-    args = parser.parse_args()
-
-    with open(args.text, "rb") as source:
-        print(json.dumps(tune(args.model, map(decoded, source), args.beam_size)))
-
-
-if __name__ == "__main__":
-    command(main)

@@ -1,19 +1,14 @@
 """All measurements of a study, as tables in Markdown and as CSV; the headline figures as JSON."""
 
-import argparse
 import csv
 import io
 import json
-from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from findings import best_model, captions, comparison
 from findings.cost import NO_PRICE
 from formats import measurement
 from formats.measurement import Measurement
-from nmt_frontier.command_line import there
-from nmt_frontier.errors import command
-from nmt_frontier.files import write_json, write_text
 from report import markup
 
 read = measurement.read
@@ -312,23 +307,3 @@ def cell(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--measurements", type=there, required=True, help="measurements.json of a study")
-    parser.add_argument("--csv", type=Path, help="all records, all fields")
-    parser.add_argument("--headline", type=Path, help="JSON of the figures a study is quoted by")
-    args = parser.parse_args()
-    if not (args.csv or args.headline):
-        parser.error("nothing to do: give --csv or --headline")
-
-    records = measurement.read(args.measurements)
-    if args.csv:
-        write_text(args.csv, as_csv(records))
-    if args.headline:
-        write_json(args.headline, headline(records))
-
-
-if __name__ == "__main__":
-    command(main)

@@ -8,7 +8,6 @@ memory, so one process per core measures at the same time, and the mean counts.
 The Snakefile imports this module, so TensorFlow, OpenNMT-tf and CTranslate2 are imported inside functions only.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -27,10 +26,10 @@ from typing import NamedTuple
 from formats import ctranslate2_loading, opennmt_tf
 from formats.shape import Transformer
 from nmt_frontier import cpu, machine
-from nmt_frontier.errors import UserError, command
+from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
 
-SHIPPED = Path(__file__).with_name("rates.json")
+SHIPPED = Path(__file__).parents[1] / "rates.json"
 MOST = 16  # processes that measure at the same time, at most
 SECONDS = 1.0  # for which each product is repeated
 ROWS = 1500  # positions of a batch
@@ -224,14 +223,3 @@ def _importing(modules: str) -> float:
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", f"import {modules}"], check=True, stderr=subprocess.DEVNULL)
     return time.perf_counter() - start
-
-
-def main() -> None:
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("--once", action="store_true", help="measure only if no rates of a CPU like this are kept")
-    print((measured_once() if parser.parse_args().once else measure()).origin)
-
-
-if __name__ == "__main__":
-    command(main)

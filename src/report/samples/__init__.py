@@ -1,6 +1,5 @@
 """Sentences to read: source, reference and the output of each system, spread evenly over a test set."""
 
-import argparse
 import itertools
 import random
 from pathlib import Path
@@ -8,8 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from formats import records
-from nmt_frontier.command_line import named_path, positive
-from nmt_frontier.errors import UserError, command
+from nmt_frontier.errors import UserError
 from nmt_frontier.files import document, write_json, write_text
 from report.markup import escaped
 
@@ -76,21 +74,3 @@ def read(path: Path | None) -> Samples:
     if path is None:
         return Samples(None, [])
     return document(path, Samples, "not the JSON of report.samples; make it again")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--test-set", type=named_path, required=True, help="name=path of records")
-    parser.add_argument("--outputs", type=named_path, nargs="+", required=True, help="system=path, in order of display")
-    parser.add_argument("--count", type=positive, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--output", type=Path, nargs="+", required=True, help="files to write: .md, .json")
-    args = parser.parse_args()
-    name, path = args.test_set
-    samples = Samples(name, choose(path, dict(args.outputs), args.count, args.seed))
-    for output in args.output:
-        write(output, samples)
-
-
-if __name__ == "__main__":
-    command(main)

@@ -3,7 +3,6 @@
 The command sums the folders that export.phrases wrote, one for each shard of the corpus, into the table of all pairs.
 """
 
-import argparse
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,13 +12,13 @@ from numpy.typing import NDArray
 
 from export import sorted_counts
 from formats import opennmt_tf
-from nmt_frontier.command_line import there
-from nmt_frontier.errors import UserError, command
+from nmt_frontier.errors import UserError
 from nmt_frontier.files import atomic_path
 from nmt_frontier.progress import progress
 from nmt_frontier.sentence import split_pieces
 
 TARGETS = "words.npz"
+MAX_NGRAM = 3  # source pieces of a phrase; with the target piece they fill the four 16-bit places of a key
 
 
 class TargetCounts(NamedTuple):
@@ -101,19 +100,3 @@ def merge(shards: list[Path], vocabulary: Path, epoch: Path | None, output: Path
             )
         targets.save(folder)
         (folder / "vocabulary.txt").write_bytes(vocabulary.read_bytes())
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shards", type=there, nargs="+", required=True, help="folders of export.phrases")
-    parser.add_argument("--vocabulary", type=there, required=True, help="one piece a line")
-    parser.add_argument(
-        "--epoch", type=there, help="tokenized targets; the most frequent pieces are those of this file"
-    )
-    parser.add_argument("--output", type=Path, required=True, help="folder to write")
-    args = parser.parse_args()
-    merge(args.shards, args.vocabulary, args.epoch, args.output)
-
-
-if __name__ == "__main__":
-    command(main)

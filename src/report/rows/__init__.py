@@ -19,7 +19,6 @@ A number without a measurement is *not run here* where it needs what is not here
 yet* where a CPU could give it.
 """
 
-import argparse
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
@@ -28,13 +27,10 @@ from findings.comparison import matching, number, times_faster
 from formats import measurement
 from formats.measurement import Measurement, Spread
 from formats.shape import registry, shape
-from nmt_frontier.command_line import there
-from nmt_frontier.errors import UserError, command
-from nmt_frontier.files import read_json, write_text
+from nmt_frontier.errors import UserError
 from nmt_frontier.search import switches
 from report import claims
 from report.claims import GAIN, LOWER, MARIAN, NEEDS, NOT_RUN, OPEN, OTHER, SIZE_UNITS, Printed, Tolerance, tolerance_of
-from report.keep import compact
 from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, tokens_per_usd
 
 BYTES = {"float32": 4, "int16": 2, "int8": 1}
@@ -370,24 +366,3 @@ def read(path: Path) -> Run:
     target = "" if path.name == "measurements.json" else f"results/{study}/report/{path.stem}.md "
     name = path.relative_to(REFERENCE) if path.is_relative_to(REFERENCE) else path
     return Run(f"snakemake {target}--configfile configs/{study}.yaml", records, str(name))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--paper", choices=claims.NAMES, help="(default: all)")
-    files = "measurements.json, architectures.json, ladders (default: those of paper.yaml, below results/reference)"
-    parser.add_argument("--measurements", type=there, nargs="*", help=files)
-    parser.add_argument("--values", type=there, help="JSON list of numbers that are in no measurement")
-    parser.add_argument("--output", type=Path, help="(default: papers/NAME/rows.json)")
-    args = parser.parse_args()
-    if args.paper is None and (args.measurements or args.values or args.output):
-        parser.error("--paper: needed with other options")
-    for name in [args.paper] if args.paper else claims.NAMES:
-        folder, kept = claims.PAPERS / name, claims.papers()[name].measurements
-        paths = [REFERENCE / path for path in kept] if args.measurements is None else args.measurements
-        found = rows(name, [*map(read, paths)], read_json(args.values or folder / "values.json"))
-        write_text(args.output or folder / "rows.json", compact(found) + "\n")
-
-
-if __name__ == "__main__":
-    command(main)
