@@ -118,16 +118,15 @@ build/images/python.tar build/images/debian.tar: images/base/Containerfile
 	buildah bud --file $< --ignorefile /dev/null --tag nmt-frontier-base $(@:.tar=)
 	rm -rf $(@:.tar=) $@ && buildah push nmt-frontier-base oci-archive:$@
 
-# The one place where versions are chosen. uv writes pip's own format, without the addresses of any index.
+# The one place where versions are chosen. uv writes pip's own format, without the addresses of any index. All that may
+# live in one environment agrees: each of SHARED takes the versions of requirements.lock and of those before it.
 UV_COMPILE := uv pip compile --quiet --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock"
+SHARED := huggingface tokenizers marian parquet zig wheel
 lock:
 	$(UV_COMPILE) --override requirements.override requirements.in -o requirements.lock
-	$(UV_COMPILE) --constraints requirements.lock requirements-marian.in -o requirements-marian.lock
-	$(UV_COMPILE) --constraints requirements.lock requirements-parquet.in -o requirements-parquet.lock
-	$(UV_COMPILE) --constraints requirements.lock requirements-tokenizers.in -o requirements-tokenizers.lock
-	$(UV_COMPILE) --constraints requirements.lock requirements-huggingface.in -o requirements-huggingface.lock
-	$(UV_COMPILE) --constraints requirements.lock requirements-zig.in -o requirements-zig.lock
-	$(UV_COMPILE) --constraints requirements.lock requirements-wheel.in -o requirements-wheel.lock
+	before=requirements.lock; for part in $(SHARED); do \
+	UV_CONSTRAINT="$$before" $(UV_COMPILE) requirements-$$part.in -o requirements-$$part.lock || exit; \
+	before="$$before requirements-$$part.lock"; done
 	$(UV_COMPILE) --constraints requirements.lock --override requirements.override requirements-gpu.in -o requirements-gpu.lock
-	$(UV_COMPILE) requirements-command.in -o requirements-command.lock
 	$(UV_COMPILE) --override requirements.lock --override requirements.override requirements-slurm.in -o requirements-slurm.lock
+	$(UV_COMPILE) requirements-command.in -o requirements-command.lock
