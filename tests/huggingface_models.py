@@ -106,7 +106,8 @@ class Model:
 
     def dense(self, name: str, inputs: np.ndarray, outputs: int) -> np.ndarray:
         bias = 0 if self.t5 else self.weights(f"{name}.bias", outputs, wide=0.2)
-        return inputs @ self.weights(f"{name}.weight", outputs, inputs.shape[1], wide=0.2 if self.t5 else 0.4).T + bias
+        wide = 0.2 if self.t5 and "EncDecAttention" not in name else 0.4  # narrower, the source would hardly matter
+        return inputs @ self.weights(f"{name}.weight", outputs, inputs.shape[1], wide=wide).T + bias
 
     def norm(self, name: str, inputs: np.ndarray) -> np.ndarray:
         scale = self.weights(f"{name}.weight", UNITS, wide=0.1, around=1)
