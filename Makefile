@@ -1,4 +1,5 @@
-# make demo: the default study, from text to the report.  make test: the checks of ten minutes; make test-long: the others.
+# make demo: the default study, from text to the report.  make test: the checks of ten minutes; make test-long: the
+# others; make test-optional: those of optional packages and programs.
 # make docs: the site.
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 # An active virtual or conda environment is used as it is, but for conda's base; otherwise .venv is made.
@@ -9,7 +10,7 @@ PACKAGES = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("pure
 CORES ?= all
 CLUSTER_RECORD ?= results/reference/cluster
 
-.PHONY: demo test test-long lint test-cluster docs pages install wheel reference lock build/images/pipeline.tar
+.PHONY: demo test test-long test-optional lint test-cluster docs pages install wheel reference lock build/images/pipeline.tar
 
 install: $(INSTALLED)
 
@@ -43,12 +44,35 @@ CPP := $(wildcard engine/*.h engine/*.cpp engine/*/*.h engine/*/*.cpp tests/data
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
   --durations 25 --ignore tests/test_cluster.py
 test: lint
-	$(BIN)/mypy & types=$$!; $(PYTEST) -m "not long"; tests=$$?; wait $$types && exit $$tests
+	$(BIN)/mypy & types=$$!; $(PYTEST) -m "not long and not optional"; tests=$$?; wait $$types && exit $$tests
 
 # The other tests: sanitizers, further studies and trainings, replicas, images, notebooks, the site. That of a cluster is
 # test-cluster, as it mostly waits.
 test-long: install
-	$(PYTEST) -m long
+	$(PYTEST) -m "long and not optional"
+
+# As root on Debian, packages of the distribution: $(call debian,PACKAGES).
+APT := apt-get install --yes -qq --no-install-recommends -o DPkg::Lock::Timeout=300
+debian = if command -v apt-get > /dev/null && test $$(id -u) = 0; then \
+  ($(APT) $(1) || (apt-get update -qq && $(APT) $(1))) > /dev/null 2>&1 || { echo "apt-get cannot install $(1)"; false; }; fi
+
+# The tests of what `make install` leaves out: optional packages, in a folder beside the environment, which stays as it
+# is, and programs, installed on Debian as root; elsewhere the tests of what is missing are skipped. The folder has what
+# the environment lacks; of what both would have, the locks name one version (tests/test_locks.py).
+OPTIONAL := build/optional
+OPTIONAL_LOCKS := $(patsubst %,requirements-%.lock,huggingface tokenizers marian parquet slurm)
+test-optional: $(OPTIONAL)/.installed
+	@$(call debian,chromium buildah busybox-static texlive-latex-recommended)
+	PYTHONPATH=$(abspath $(OPTIONAL))$${PYTHONPATH:+:$$PYTHONPATH} $(PYTEST) -m optional
+
+$(OPTIONAL)/.installed: requirements.lock $(OPTIONAL_LOCKS) | install
+	@test $$(df --output=avail --block-size=1M . | tail -n 1) -ge 4000 || \
+	{ echo "$(OPTIONAL) and the programs of its tests need 4 GB of disk; here are less (df .)" >&2; exit 1; }
+	@rm -rf $(OPTIONAL) && mkdir -p $(OPTIONAL)
+	@awk 'NR == FNR {own[$$1]; next} /^[^ #]/ {wanted = !($$1 in own)} wanted' requirements.lock $(OPTIONAL_LOCKS) | \
+	$(PIP) --no-cache-dir --no-compile --require-hashes --target $(OPTIONAL) -r /dev/stdin || \
+	{ echo "where torch is not found, requirements-huggingface.in says what to do" >&2; exit 1; }
+	@touch $@
 
 # Seconds instead of minutes: what the tests begin with.
 lint: install
@@ -58,12 +82,8 @@ lint: install
 	$(BIN)/lint-imports --no-logo --no-cache
 
 # A study through a real Slurm of one node (docs/cluster.md). On Debian, as root, it installs what is missing.
-SLURM_PACKAGES := slurmctld slurmd slurm-client munge
 test-cluster: install
-	@command -v slurmctld > /dev/null || ! command -v apt-get > /dev/null || test $$(id -u) != 0 || \
-	(apt-get install --yes -qq --no-install-recommends $(SLURM_PACKAGES) || \
-	(apt-get update -qq && apt-get install --yes -qq --no-install-recommends $(SLURM_PACKAGES))) > /dev/null 2>&1 || \
-	echo "Slurm's packages cannot be installed here"
+	@command -v slurmctld > /dev/null || $(call debian,slurmctld slurmd slurm-client munge) || true
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-slurm.lock
 	CLUSTER_RECORD=$(CLUSTER_RECORD) $(BIN)/python -m pytest -rs tests/test_cluster.py
 

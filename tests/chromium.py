@@ -3,17 +3,12 @@
 import itertools
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
+import optional
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")  # of Debian, Ubuntu, Google
-PROGRAM = next(filter(None, map(shutil.which, NAMES)), None)
-MISSING = f"no browser: none of {', '.join(NAMES)} (Debian: apt install chromium)"
-needed = pytest.mark.skipif(PROGRAM is None, reason=MISSING)
 OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe")
 START = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'  # Chromium reads from 3 and writes to 4
 
@@ -23,7 +18,7 @@ class Browser:
 
     def __init__(self, folder: Path):
         (commands, self._commands), (self._answers, answers) = os.pipe(), os.pipe()
-        program = [PROGRAM, *OPTIONS, f"--user-data-dir={folder}", "about:blank"]
+        program = [optional.program("chromium"), *OPTIONS, f"--user-data-dir={folder}", "about:blank"]
         self._process = subprocess.Popen(
             ["bash", "-c", START, "bash", str(commands), str(answers), *program],
             pass_fds=(commands, answers),

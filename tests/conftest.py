@@ -4,6 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
+import optional
 import pytest
 from hypothesis import HealthCheck, settings
 from web import server  # noqa: F401 (a fixture)
@@ -48,5 +49,11 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("long"):
             item.add_marker("slow")
+        for fixture in optional.FIXTURES.keys() & {*item.fixturenames}:
+            item.add_marker(pytest.mark.optional(optional.FIXTURES[fixture]))
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+
+
+def pytest_runtest_setup(item):
+    optional.need(*(name for mark in item.iter_markers("optional") for name in mark.args))

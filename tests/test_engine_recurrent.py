@@ -1,6 +1,5 @@
 """The benchmark of recurrent, averaging and simple recurrent decoders: equal work, ratios run by run."""
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -36,12 +35,10 @@ def test_the_table_shows_the_ratio_of_peers_with_its_spread():
     assert text.count("15.00 (10.00 to 20.00)") == 1
 
 
-@pytest.mark.parametrize("peers", [(), ("marian",)])
+@pytest.mark.parametrize("peers", [(), pytest.param(("marian",), marks=pytest.mark.optional("pymarian"))])
 @pytest.mark.slow
 def test_every_sentence_gets_as_many_pieces_of_the_candidates(monkeypatch, peers):
     """With a model of a few units and pieces instead of the paper's."""
-    if peers and importlib.util.find_spec("_pymarian") is None:
-        pytest.skip("pymarian is not installed here")
     for name, value in {"ENTRIES": 200, "CANDIDATES": 30, "registry": lambda: {"bergamot-ssru-tiny": SHAPE}}.items():
         monkeypatch.setattr(benchmark, name, value)
     assert len(benchmark.entries()) == 199 and len(benchmark.words()) == 28

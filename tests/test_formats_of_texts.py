@@ -65,7 +65,7 @@ def po(pairs, language="de"):
 
 
 def parquet(pairs, struct=True):
-    pyarrow = pytest.importorskip("pyarrow", reason="pip install -r requirements-parquet.lock")
+    import pyarrow
     from pyarrow.parquet import write_table
 
     rows = [dict(zip(CODES, pair, strict=True)) for pair in pairs]
@@ -78,6 +78,8 @@ WRITERS = {
     "jsonl": jsonl, "csv": table, "xliff": xliff, "xliff 2.0": xliff2, "po": po, "parquet": parquet,
 }  # fmt: skip
 TEXTS = [name for name in WRITERS if name != "parquet"]
+NEEDS_PYARROW = pytest.mark.optional("pyarrow")
+ALL = [*TEXTS, pytest.param("parquet", marks=NEEDS_PYARROW)]
 
 
 def read(name, data, columns=(0, 1), languages=CODES, chunk=1 << 18):
@@ -91,7 +93,7 @@ def read(name, data, columns=(0, 1), languages=CODES, chunk=1 << 18):
     return kept, dropped
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", ALL)
 def test_what_a_library_writes_is_read(name):
     assert read(name, WRITERS[name](EXPECTED)) == (EXPECTED, [])
     assert read(name, WRITERS[name](EXPECTED), chunk=50) == (EXPECTED, [])
@@ -105,7 +107,7 @@ SENTENCE = st.text(
 )
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", ALL)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(st.lists(st.tuples(SENTENCE, SENTENCE), min_size=1, max_size=8, unique_by=lambda pair: pair[0]))
 def test_any_sentence_comes_back(name, pairs):
@@ -138,6 +140,7 @@ def test_flipped_bytes_and_cut_ends_shift_nothing(name, data):
         assert len(found) >= 37 or len(damaged) < len(text) or unknown_language, found
 
 
+@NEEDS_PYARROW
 def test_damaged_parquet_is_an_error():
     data = parquet(EXPECTED)
     for damaged in (data[:-100], data[: len(data) // 2], b"PAR1" + data[400:], data.replace(b"number 3", b"number 4")):

@@ -246,8 +246,6 @@ def test_the_command_line(tmp_path):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    if chromium.PROGRAM is None:
-        pytest.skip(chromium.MISSING)
     opened = chromium.Browser(tmp_path_factory.mktemp("profile"))
     yield opened
     opened.close()

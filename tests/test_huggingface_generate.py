@@ -2,10 +2,11 @@
 
 import warnings
 
+import optional
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed here")
-transformers = pytest.importorskip("transformers", reason="transformers is not installed here")
+pytestmark = pytest.mark.optional
+torch, transformers = optional.modules("torch", "transformers")
 engine = pytest.importorskip("nmt_frontier.huggingface", reason="the native engine is not installed here")
 
 PIECES, PAD, END = 96, 95, 0

@@ -22,7 +22,7 @@ from nmt_frontier.importers.found import Options
 from nmt_frontier.importers.model import export
 from nmt_frontier.translator import Translator
 
-BUILDAH = pytest.mark.skipif(not shutil.which("buildah"), reason="buildah is not installed, which builds images")
+BUILDAH = pytest.mark.optional("buildah")
 
 
 def added(archive: tarfile.TarFile, name: str, content: bytes) -> str:
@@ -121,7 +121,7 @@ def test_a_busybox_with_libraries_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def submitted(tmp_path_factory):
+def shipped(tmp_path_factory):
     """A submission with the program that is built for it."""
     if not shutil.which("g++"):
         pytest.skip("g++ is not installed, which compiles the command of submissions")
@@ -153,8 +153,8 @@ def expected() -> bytes:
 @pytest.mark.long
 @pytest.mark.parametrize("hardware", ["CPU-ST", "CPU-MT"])
 @pytest.mark.parametrize("task", ["throughput", "latency"])
-def test_the_program_writes_what_decode_translate_writes(submitted, hardware, task):
-    done = translated([submitted / "run.sh", hardware, task], TEXT)
+def test_the_program_writes_what_decode_translate_writes(shipped, hardware, task):
+    done = translated([shipped / "run.sh", hardware, task], TEXT)
     assert done.stdout == expected() and len({*done.stdout.split(b"\n")}) > 50
     counts = "5 broken bytes replaced by U+FFFD\n1 lines longer than 1000 pieces cut there\n"
     looped = "24 translations repeated themselves and were ended\n"  # the model's weights are random
@@ -162,14 +162,14 @@ def test_the_program_writes_what_decode_translate_writes(submitted, hardware, ta
 
 
 @pytest.mark.long
-def test_the_program_leaves_out_pieces_that_are_no_text(submitted, tmp_path):
+def test_the_program_leaves_out_pieces_that_are_no_text(shipped, tmp_path):
     folder = shutil.copytree(native.folders() / "int8", tmp_path / "model")
     vocabulary = read_json(folder / "vocabulary.json")
     pieces = vocabulary.get("target", vocabulary["source"])
     write_json(folder / "vocabulary.json", {**vocabulary, "hidden": pieces[3::2]})
     lines = models.sentences(100, seed=5)
     done = translated(
-        [submitted / "translate", folder, "CPU-ST", "throughput"], "".join(f"{x}\n" for x in lines).encode()
+        [shipped / "translate", folder, "CPU-ST", "throughput"], "".join(f"{x}\n" for x in lines).encode()
     )
     assert done.stdout.decode().splitlines() == [*Translator(folder, checksums=False).translate(lines)]
     assert [*Translator(native.folders() / "int8").translate(lines)] != done.stdout.decode().splitlines()
@@ -177,7 +177,7 @@ def test_the_program_leaves_out_pieces_that_are_no_text(submitted, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["marian", "m2m_100"])
-def test_the_program_takes_marks_of_languages(submitted, tmp_path, kind):
+def test_the_program_takes_marks_of_languages(shipped, tmp_path, kind):
     """With a SentencePiece model for each side, whose vocabulary has the marks, and with languages as prefixes."""
     if kind == "marian":
         huggingface_models.marked(tmp_path / "model")
@@ -188,7 +188,7 @@ def test_the_program_takes_marks_of_languages(submitted, tmp_path, kind):
     marks = [">>deu<<", ">>deu<< "] if kind == "marian" else [">>fr<< ", ">>de<<>>fr<<", ">>en<< >>de<< "]
     lines = [f"{mark}{line}" for line in models.sentences(20, seed=6) for mark in ("", *marks, " ", "<2fr> ")]
     lines += [*marks, f"{marks[0]}{'a ' * 3000}"]
-    command = [submitted / "translate", folder, "CPU-ST", "throughput"]
+    command = [shipped / "translate", folder, "CPU-ST", "throughput"]
     done = translated(command, "".join(f"{line}\n" for line in lines).encode())
     assert done.stdout.decode().splitlines() == [*Translator(folder).translate(lines)]
     assert len({*done.stdout.splitlines()}) > 2
@@ -197,12 +197,12 @@ def test_the_program_takes_marks_of_languages(submitted, tmp_path, kind):
 
 
 @pytest.mark.long
-def test_the_program_refuses_what_it_cannot_do(submitted, tmp_path):
+def test_the_program_refuses_what_it_cannot_do(shipped, tmp_path):
     usage = b"usage: run.sh CPU-ST|CPU-MT throughput|latency < source > target\n"
     for arguments in (["GPU", "latency"], ["CPU-ST"], ["CPU-ST", "latency", "--protect", "url"]):
-        wrong = translated([submitted / "run.sh", *arguments], b"a\n")
+        wrong = translated([shipped / "run.sh", *arguments], b"a\n")
         assert (wrong.returncode, wrong.stdout, wrong.stderr) == (2, b"", usage)
-    copy = shutil.copytree(submitted, tmp_path / "copy", symlinks=True)
+    copy = shutil.copytree(shipped, tmp_path / "copy", symlinks=True)
     weights = copy / "model" / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")
     damaged = translated([copy / "run.sh", "CPU-ST", "latency"], b"a\n")
@@ -210,13 +210,13 @@ def test_the_program_refuses_what_it_cannot_do(submitted, tmp_path):
     assert b"weights.safetensors: FAILED" in damaged.stderr
     folder = shutil.copytree(native.folders() / "int8", tmp_path / "other")
     write_json(folder / "model.json", {**read_json(folder / "model.json"), "engine": "marian"})
-    other = translated([submitted / "translate", folder, "CPU-ST", "latency"], b"a\n")
+    other = translated([shipped / "translate", folder, "CPU-ST", "latency"], b"a\n")
     assert other.returncode == 1 and b"model.json: this model is for the engine 'marian'" in other.stderr
 
 
 @pytest.mark.long
-def test_a_reader_that_goes_away_ends_the_program(submitted):
-    call = [submitted / "run.sh", "CPU-MT", "throughput"]
+def test_a_reader_that_goes_away_ends_the_program(shipped):
+    call = [shipped / "run.sh", "CPU-MT", "throughput"]
     run = subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     run.stdout.close()
     run.communicate(b"a b c\n" * 20_000, timeout=300)
@@ -225,12 +225,12 @@ def test_a_reader_that_goes_away_ends_the_program(submitted):
 
 @pytest.mark.long
 @BUILDAH
-def test_an_image_is_built_and_translates_without_a_network(submitted, tmp_path):
+def test_an_image_is_built_and_translates_without_a_network(shipped, tmp_path):
     """In a container without the host's network; shell, program and model come from the image."""
-    layers = image.build(submitted, tmp_path / "x.tar")
+    layers = image.build(shipped, tmp_path / "x.tar")
     assert [found.holds for found in layers] == [("bin",), ("run.sh", "translate"), ("model",)]
-    assert layers[1].files == sum((submitted / name).stat().st_size for name in ("run.sh", "translate"))
-    assert layers[2].files == sum(path.stat().st_size for path in (submitted / "model").iterdir())
+    assert layers[1].files == sum((shipped / name).stat().st_size for name in ("run.sh", "translate"))
+    assert layers[2].files == sum(path.stat().st_size for path in (shipped / "model").iterdir())
     assert sum(found.files for found in layers[:2]) < 104e6  # the paper's image without the model
     assert "**without the model**" in (tmp_path / "x.SIZES.md").read_text()
     assert {path.name for path in tmp_path.iterdir()} == {"x.tar", "x.SIZES.md"}  # no storage stays behind

@@ -1,6 +1,5 @@
 """Tables of Markdown in LaTeX."""
 
-import shutil
 import subprocess
 
 import pytest
@@ -44,7 +43,7 @@ def test_cells_stay_as_many_whatever_is_in_them(cells):
     assert row.replace(r"\&", "").count("&") == len(cells) - 1 and row.count(r"\textbar{}") == "".join(cells).count("|")
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex; Debian: texlive-latex-recommended")
+@pytest.mark.optional("pdflatex")
 def test_latex_reads_the_table_of_a_study(tmp_path):
     text = latex.tables(measurements.table(measurement.read(FIXTURE)))
     (tmp_path / "x.tex").write_text(DOCUMENT % f"\n{text}\n", encoding="utf-8")

@@ -31,53 +31,50 @@ from train.vocabulary import entries
 
 pytestmark = pytest.mark.slow
 
-MISSING = "pymarian: pip install -r requirements-marian.lock"
 SHAPE = dict(encoder_layers=1, decoder_layers=1, units=64, ffn_units=64, heads=2, share_embeddings=True)
 DESCRIPTION = {"study": "test", "system": "tiny", "role": "student", "source": "en", "target": "de"}
 
 
-def training(root, output, shape):
-    call = ["train.marian", "--source", root / "text", "--target", root / "text"]
-    return [*call, "--vocabulary", root / "vocabulary.txt", "--shape", json.dumps(shape), "--output", output]
+def training(copier, output, shape):
+    call = ["train.marian", "--source", copier / "text", "--target", copier / "text"]
+    return [*call, "--vocabulary", copier / "vocabulary.txt", "--shape", json.dumps(shape), "--output", output]
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
+def copier(tmp_path_factory):
     """Model folders by name, of a model that has learned for seconds to copy its source."""
-    if importlib.util.find_spec("_pymarian") is None:
-        pytest.skip(MISSING)
-    root = tmp_path_factory.mktemp("marian")
-    (root / "sentencepiece.model").write_bytes(model := sentencepiece_model())
-    write_text(root / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries(model)))
+    copier = tmp_path_factory.mktemp("marian")
+    (copier / "sentencepiece.model").write_bytes(model := sentencepiece_model())
+    write_text(copier / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries(model)))
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     lines = [" ".join(processor.encode(line, out_type=str)) for line in sentences(100)]
-    write_text(root / "text", "".join(f"{line}\n" for line in lines))
-    run(*training(root, root / "trained", SHAPE), "--updates", 150, "--batch-tokens", 300, "--warmup", 30)
+    write_text(copier / "text", "".join(f"{line}\n" for line in lines))
+    run(*training(copier, copier / "trained", SHAPE), "--updates", 150, "--batch-tokens", 300, "--warmup", 30)
 
-    pieces = load_vocab(root / "trained" / "vocab.yml")[2:]
-    write_text(root / "lex.txt", "".join(f"{pieces[-1 - n]} {piece} 0.5\n" for n, piece in enumerate(pieces[::3])))
-    call = ["--model", root / "trained" / "model.npz", "--vocabulary", root / "trained" / "vocab.yml"]
-    call += ["--sentencepiece", root / "sentencepiece.model", "--shortlist", root / "lex.txt"]
-    call += ["--types", *marian.TYPES, "--description", json.dumps(DESCRIPTION), "--output", root]
+    pieces = load_vocab(copier / "trained" / "vocab.yml")[2:]
+    write_text(copier / "lex.txt", "".join(f"{pieces[-1 - n]} {piece} 0.5\n" for n, piece in enumerate(pieces[::3])))
+    call = ["--model", copier / "trained" / "model.npz", "--vocabulary", copier / "trained" / "vocab.yml"]
+    call += ["--sentencepiece", copier / "sentencepiece.model", "--shortlist", copier / "lex.txt"]
+    call += ["--types", *marian.TYPES, "--description", json.dumps(DESCRIPTION), "--output", copier]
     run("export.marian", *call)
-    return root
+    return copier
 
 
 @pytest.fixture(scope="module")
-def batch(root):
-    tokenizer = Tokenizer(root / "float32")
+def batch(copier):
+    tokenizer = Tokenizer(copier / "float32")
     return [tokenizer.encode(line) for line in sentences(40)]
 
 
 @pytest.mark.parametrize("mapped", [False, True])
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("name", ["float32", "native-float32"])
-def test_all_engines_translate_alike(root, batch, name, beam_size, mapped):
-    if not loading.of(root / name).supported():
-        pytest.skip(f"{loading.of(root / name).label} is not installed here")
+def test_all_engines_translate_alike(copier, batch, name, beam_size, mapped):
+    if not loading.of(copier / name).supported():
+        pytest.skip(f"{loading.of(copier / name).label} is not installed here")
     search = Search(beam_size=beam_size, vocabulary_map=mapped)
-    peer = loading.load(root / "marian-float32", search)
-    other = loading.load(root / name, replace(search, without=frozenset({"map_per_sentence"})))  # as in Marian
+    peer = loading.load(copier / "marian-float32", search)
+    other = loading.load(copier / name, replace(search, without=frozenset({"map_per_sentence"})))  # as in Marian
     outputs = peer.translate(batch)
     assert peer.version[0].isdigit() and peer.effective_compute_type == "float32"
     equal = sum(map(list.__eq__, outputs, other.translate(batch)))
@@ -87,28 +84,28 @@ def test_all_engines_translate_alike(root, batch, name, beam_size, mapped):
 
 
 @pytest.mark.parametrize("kind", ["int8", "int16"])
-def test_rounded_weights(root, batch, kind):
-    exact, rounded = (loading.load(root / f"marian-{name}", Search()) for name in ("float32", kind))
+def test_rounded_weights(copier, batch, kind):
+    exact, rounded = (loading.load(copier / f"marian-{name}", Search()) for name in ("float32", kind))
     assert rounded.effective_compute_type == kind
-    sizes = [(root / f"marian-{name}" / "model.bin").stat().st_size for name in (kind, "float32")]
+    sizes = [(copier / f"marian-{name}" / "model.bin").stat().st_size for name in (kind, "float32")]
     assert sizes[0] < 0.8 * sizes[1]
     equal = sum(map(list.__eq__, exact.translate(batch), rounded.translate(batch)))
     assert equal > len(batch) * (0.5 if kind == "int16" else 0.1)
 
 
-def test_a_training_of_other_settings_is_refused(root):
+def test_a_training_of_other_settings_is_refused(copier):
     """Else its checkpoints would silently be continued with another vocabulary or rate."""
-    call = [sys.executable, "-m", *map(str, training(root, root / "trained", SHAPE)), "--seed", "2"]
-    before = (root / "trained/vocab.yml").stat().st_mtime_ns
+    call = [sys.executable, "-m", *map(str, training(copier, copier / "trained", SHAPE)), "--seed", "2"]
+    before = (copier / "trained/vocab.yml").stat().st_mtime_ns
     done = subprocess.run(call, capture_output=True, text=True)
     assert done.returncode == 1 and "a training of other settings or data was begun there" in done.stderr
-    assert (root / "trained/vocab.yml").stat().st_mtime_ns == before
+    assert (copier / "trained/vocab.yml").stat().st_mtime_ns == before
 
 
-def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
+def test_a_recurrent_model_has_no_rounded_folder_of_marians(copier, tmp_path):
     values = {"encoder_transitions": 2, "decoder_transitions": 3, "units": 64, "embedding_units": 64}
-    run(*training(root, tmp_path, values), "--updates", 30, "--batch-tokens", 300)
-    files = tmp_path / "model.npz", tmp_path / "vocab.yml", root / "sentencepiece.model", root / "lex.txt"
+    run(*training(copier, tmp_path, values), "--updates", 30, "--batch-tokens", 300)
+    files = tmp_path / "model.npz", tmp_path / "vocab.yml", copier / "sentencepiece.model", copier / "lex.txt"
     export.export(*files, ["float32", "int8"], Origin(**DESCRIPTION), out := tmp_path / "out")
     assert {folder.name for folder in out.iterdir()} == {"marian-float32", "native-float32", "native-int8"}
     assert json.loads((out / "native-int8" / "model.json").read_text())["shape"] == "conditional GRU 2:3 d64 e64"
@@ -119,8 +116,8 @@ def test_a_recurrent_model_has_no_rounded_folder_of_marians(root, tmp_path):
     assert sum(map(list.__eq__, peer, native)) >= 29
 
 
-def test_workers_are_processes_that_end_with_the_engine(root, batch):
-    engine = loading.load(root / "marian-float32", Search(workers=2))
+def test_workers_are_processes_that_end_with_the_engine(copier, batch):
+    engine = loading.load(copier / "marian-float32", Search(workers=2))
     workers = [engine._idle.get() for _ in range(2)]
     processes = [worker._process for worker in workers]
     assert [process.poll() for process in processes] == [None] * 2
@@ -128,15 +125,15 @@ def test_workers_are_processes_that_end_with_the_engine(root, batch):
     assert [process.wait(10) for process in processes] == [-signal.SIGKILL] * 2
 
 
-def test_a_batch_is_as_long_as_the_limit_allows(root, tmp_path, batch):
-    folder = shutil.copytree(root / "marian-float32", tmp_path / "copy")
+def test_a_batch_is_as_long_as_the_limit_allows(copier, tmp_path, batch):
+    folder = shutil.copytree(copier / "marian-float32", tmp_path / "copy")
     redescribe(folder, max_decoding_length=3)
     outputs = loading.load(folder, Search()).translate([*batch, ["▁a"] * 1000])
     assert max(map(len, outputs)) == 3 and len(outputs) == len(batch) + 1
 
 
-def test_a_worker_killed(root, batch):
-    engine = loading.load(root / "marian-float32", Search())
+def test_a_worker_killed(copier, batch):
+    engine = loading.load(copier / "marian-float32", Search())
     engine._idle.put(worker := engine._idle.get())
     os.kill(worker._process.pid, signal.SIGKILL)
     for _ in range(2):  # the next batch does not wait for ever
@@ -155,21 +152,21 @@ def test_a_worker_killed(root, batch):
         ("shortlist.bin", None, r"shortlist.bin is missing; decode with --no-voc"),
     ],
 )
-def test_a_damaged_folder(root, tmp_path, file, content, message):
-    folder = shutil.copytree(root / "marian-int8", tmp_path / "model")
+def test_a_damaged_folder(copier, tmp_path, file, content, message):
+    folder = shutil.copytree(copier / "marian-int8", tmp_path / "model")
     (folder / file).write_bytes(content) if content else (folder / file).unlink()
     with pytest.raises(UserError, match=message):
         loading.load(folder, Search(vocabulary_map=True))
 
 
-def test_what_marian_cannot_do(root, tmp_path):
-    folder = shutil.copytree(root / "marian-int8", tmp_path / "model")
+def test_what_marian_cannot_do(copier, tmp_path):
+    folder = shutil.copytree(copier / "marian-int8", tmp_path / "model")
     redescribe(folder, quantization="float16")
     with pytest.raises(UserError, match="Marian does not compute in float16; it supports float32, int16, int8"):
         loading.load(folder, Search())
 
 
-@pytest.mark.skipif(importlib.util.find_spec("_pymarian") is None, reason=MISSING)
+@pytest.mark.optional("pymarian")
 def test_a_training_that_fails_names_the_cause(tmp_path):
     with pytest.raises(UserError, match=r"Marian's train failed: .*absent"):
         marian.run("train", "--train-sets", tmp_path / "absent", tmp_path / "absent", log=tmp_path / "log")
@@ -240,10 +237,10 @@ def test_a_file_that_holds_no_model(tmp_path, content):
         marian_parameters.Parameters(tmp_path / "model.npz")
 
 
-def test_a_vocabulary_of_another_model(root, tmp_path):
+def test_a_vocabulary_of_another_model(copier, tmp_path):
     marian.write_vocabulary(["</s>", "<unk>", "a"], tmp_path / "vocab.yml")
-    model, vocabulary = root / "trained" / "model.npz", tmp_path / "vocab.yml"
+    model, vocabulary = copier / "trained" / "model.npz", tmp_path / "vocab.yml"
     with pytest.raises(UserError, match=r"vocab\.yml: not the vocabulary of .*model\.npz"):
         export.export(
-            model, vocabulary, root / "sentencepiece.model", None, ["int8"], Origin(**DESCRIPTION), tmp_path / "out"
+            model, vocabulary, copier / "sentencepiece.model", None, ["int8"], Origin(**DESCRIPTION), tmp_path / "out"
         )

@@ -94,13 +94,15 @@ def test_fairseqs_numbers_follow_from_a_sentencepiece_model(tmp_path, kind):
     assert all(plain(tmp_path / f"out/native-{kind}").translate(LINES))
 
 
+@pytest.mark.optional("tokenizers")
 def test_a_tokenizer_of_hugging_face(tmp_path):
     """In one file or in two."""
-    library = pytest.importorskip("tokenizers", reason="pip install -r requirements-tokenizers.lock")
+    import tokenizers
+
     folder = tmp_path / "model"
     write(folder, "bart", vocab_size=300)
     (folder / "sentencepiece.bpe.model").unlink()
-    tokenizer = library.ByteLevelBPETokenizer()
+    tokenizer = tokenizers.ByteLevelBPETokenizer()
     tokenizer.train_from_iterator(LINES, 290, special_tokens=["<s>", "<pad>", "</s>", "<unk>"])
     tokenizer.save_model(str(folder))
     outputs = []

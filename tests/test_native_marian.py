@@ -1,6 +1,5 @@
 """The native engine translates as Marian does, with the same weights, for every architecture that both have."""
 
-import importlib.util
 import itertools
 
 import numpy as np
@@ -19,12 +18,7 @@ from nmt_frontier.importers.read_marian import read
 from nmt_frontier.model import native_weights
 from nmt_frontier.model.native_vocabulary import Vocabulary
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        importlib.util.find_spec("_pymarian") is None, reason="pymarian: pip install -r requirements-marian.lock"
-    ),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.optional("pymarian")]
 BATCH = sentences(1000, seed=2)
 LONGEST = 30
 

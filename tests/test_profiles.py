@@ -1,6 +1,5 @@
 """The profile for Slurm sets nothing that profiles/default sets, and gives timed rules a whole node."""
 
-import importlib.util
 import re
 
 import pytest
@@ -28,9 +27,7 @@ def test_jobs_that_time_something_have_the_cores_of_a_node():
     assert {*profile("slurm")["set-threads"]} == alone and "benchmark" in alone
 
 
-@pytest.mark.skipif(
-    not importlib.util.find_spec("snakemake_executor_plugin_slurm"), reason="needs requirements-slurm.lock"
-)
+@pytest.mark.optional("snakemake_executor_plugin_slurm")
 @pytest.mark.slow
 def test_the_command_of_the_page_gives_jobs_the_cores_of_a_node(tmp_path):
     """On a submit host of two cores; no job gets more than --cores."""

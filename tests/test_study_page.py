@@ -104,7 +104,7 @@ def test_what_only_the_page_knows_is_kept_for_the_next_one(tmp_path):
     }
 
 
-@chromium.needed
+@pytest.mark.optional("chromium")
 @pytest.mark.parametrize("width", [1100, 400])
 @pytest.mark.slow
 def test_no_word_makes_the_page_wider_than_its_window(tmp_path, width):

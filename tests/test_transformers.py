@@ -1,8 +1,6 @@
-"""Imported models translate as in transformers: random weights of every architecture, greedy and beam search.
+"""Imported models translate as in transformers: random weights of every architecture, greedy and beam search."""
 
-Skipped without transformers (requirements-huggingface.lock).
-"""
-
+import optional
 import pytest
 from huggingface_models import CONFIGS, LANGUAGES, PAD, write
 from models import sentences
@@ -13,9 +11,8 @@ from nmt_frontier.model import native_weights, safetensors
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.translator import Tokenizer
 
-REASON = "pip install -r requirements-huggingface.lock"
-torch = pytest.importorskip("torch", reason=REASON)
-transformers = pytest.importorskip("transformers", reason=REASON)
+pytestmark = pytest.mark.optional
+torch, transformers = optional.modules("torch", "transformers")
 engine = pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 torch.set_num_threads(1)
 LINES = sentences(12)
