@@ -1,6 +1,7 @@
 """The shape of a model: layers, units, heads or cells, its number of parameters, its description for OpenNMT-tf."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
@@ -280,16 +281,41 @@ def architecture(values: Mapping[str, Any]) -> str:
     return f"{decoder} decoder" if kind is Transformer and decoder != SELF_ATTENTION else name
 
 
+_LAYERS = r"(?P<encoder_layers>\d+):(?P<decoder_layers>\d+)"
+_WIDTHS = r"d(?P<units>\d+) e(?P<embedding_units>\d+)"
+NOTATIONS: dict[type[Shape], str] = {  # of the texts, without the end " shared"
+    Transformer: rf"{_LAYERS} d(?P<units>\d+) ff(?P<ffn_units>\d+) h(?P<heads>\d+)"
+    rf"( (?P<decoder>{'|'.join(DECODERS)}))?",
+    Recurrent: rf"(?P<bidirectional>bi)?(?P<cell>GRU|LSTM) {_LAYERS} {_WIDTHS}",
+    Conditional: rf"conditional GRU (?P<encoder_transitions>\d+):(?P<decoder_transitions>\d+) {_WIDTHS}",
+    FullyConnected: rf"GRU {_WIDTHS} FC (?P<fully_connected_layers>\d+)x(?P<fully_connected_units>\d+)",
+}
+
+
+def of_text(text: str) -> tuple[type[Shape], Values]:
+    """The kind of the shape that a text names, as records and model.json have it, and its values.
+
+    Values of models from elsewhere may be none that the kind takes. A text without this form is a name: ``Custom``.
+    """
+    for kind, notation in NOTATIONS.items():
+        if found := re.fullmatch(f"{notation}(?P<share_embeddings> shared)?", text):
+            given = {name: value for name, value in found.groupdict().items() if value}
+            flags = {"bidirectional", "share_embeddings"}
+            return kind, {name: name in flags or _read(value) for name, value in given.items()}
+    return Custom, {"model": text}
+
+
+def _read(value: str) -> int | str:
+    return int(value) if value.isdigit() else value.lower()
+
+
 def decoder_kind(text: str) -> str:
     """The kind of decoder in the text of a shape: one of DECODERS, its recurrent unit, or the name of a model."""
-    words = text.split()
-    if cell := next((name for name in ("GRU", "LSTM") if words[0].removeprefix("bi") == name), None):
-        return f"{cell} below fully connected layers" if "FC" in words else cell
-    if words[0] == "conditional":
-        return "conditional GRU"
-    if ":" not in words[0]:
-        return text
-    return next((word for word in words if word in DECODERS), SELF_ATTENTION)
+    kind, values = of_text(text)
+    if kind is Recurrent:
+        return str(values["cell"]).upper()
+    named = {Conditional: "conditional GRU", FullyConnected: "GRU below fully connected layers", Custom: text}
+    return named.get(kind) or values.get("decoder", SELF_ATTENTION)
 
 
 def _present(values: Mapping[str, Any]) -> Values:
