@@ -82,7 +82,7 @@ def study(tmp_path_factory):
 
 def test_scores_are_sacrebleus(study):
     folder, found, references = study
-    for row in found["test_sets"]["t"]["beams"]["beam 1"]["systems"]:
+    for row in found["test_sets"]["t"]["beams"]["1"]["systems"]:
         lines = (folder / row["system"] / "beam1.t.txt").read_text().splitlines()
         assert row["bleu"] == pytest.approx(corpus_bleu(lines, [references]).score)
         teacher = (folder / "ensemble/beam4.t.txt").read_text().splitlines()
@@ -96,15 +96,15 @@ def test_scores_are_sacrebleus(study):
         assert len({part["bleu"] for part in row["by_length"]}) > 1  # each of its own sentences
 
     beams = found["test_sets"]["t"]["beams"]  # an ensemble has no greedy output
-    assert [row["system"] for row in beams["beam 1"]["systems"]][:2] == ["one", "s-seed1"]
-    assert [row["system"] for row in beams["beam 4"]["systems"]][:2] == ["one", "ensemble"]
-    itself = beams["beam 4"]["systems"][1]
+    assert [row["system"] for row in beams["1"]["systems"]][:2] == ["one", "s-seed1"]
+    assert [row["system"] for row in beams["4"]["systems"]][:2] == ["one", "ensemble"]
+    itself = beams["4"]["systems"][1]
     compared = [itself[name] for name in ("agreement_bleu", "bleu_delta_teacher", "bleu_p_teacher")]
     assert compared == [pytest.approx(100), 0, 1]
 
 
 def test_seeds_are_put_together_and_tested_one_by_one(study):
-    found = study[1]["test_sets"]["t"]["beams"]["beam 1"]
+    found = study[1]["test_sets"]["t"]["beams"]["1"]
     groups = {(group["student"], group["mixture"]): group for group in found["groups"]}
     seeds = [row["bleu"] for row in found["systems"] if row["student"] == "s" and row["mixture"] == "distilled"]
     group = groups["s", "distilled"]
@@ -118,7 +118,7 @@ def test_seeds_are_put_together_and_tested_one_by_one(study):
 
 
 def test_students_that_differ_in_one_setting_are_tested_with_the_same_seed(study):
-    result = study[1]["test_sets"]["t"]["beams"]["beam 1"]
+    result = study[1]["test_sets"]["t"]["beams"]["1"]
     (pair,) = result["changes"]
     assert [pair[name] for name in ("student", "than", "mixture", "seeds")] == ["other", "s", "distilled", [2]]
     assert (pair["difference"], pair["instead"]) == ("ssru decoder", "self-attention")
@@ -155,18 +155,18 @@ def test_the_one_setting_apart(changed, difference):
 
 def test_the_part_of_the_gap_that_is_closed(study):
     found = study[1]["test_sets"]["t"]["beams"]
-    (teacher,) = (row["bleu"] for row in found["beam 4"]["systems"] if row["system"] == "ensemble")
-    groups = {group["mixture"]: group["bleu"] for group in found["beam 1"]["groups"] if group["student"] == "s"}
-    (row,) = teacher_student.closed(study[1], "t", "beam 1")
+    (teacher,) = (row["bleu"] for row in found["4"]["systems"] if row["system"] == "ensemble")
+    groups = {group["mixture"]: group["bleu"] for group in found["1"]["groups"] if group["student"] == "s"}
+    (row,) = teacher_student.closed(study[1], "t", "1")
     assert (row["mixture"], row["than"], row["twins"]) == ("distilled", "original", False)
     assert row["gap"] == pytest.approx(teacher - groups["original"])
     assert row["won"] == pytest.approx(groups["distilled"] - groups["original"])
     assert row["closed"] == pytest.approx(row["won"] / row["gap"])
-    assert row["p"] == max(found["beam 1"]["comparisons"][0]["bleu_p"])
+    assert row["p"] == max(found["1"]["comparisons"][0]["bleu_p"])
     above = copy.deepcopy(study[1])  # without a gap no share of it is closed
-    for row in above["test_sets"]["t"]["beams"]["beam 1"]["systems"]:
+    for row in above["test_sets"]["t"]["beams"]["1"]["systems"]:
         row["bleu_delta_teacher"] = 1.0
-    (row,) = teacher_student.closed(above, "t", "beam 1")
+    (row,) = teacher_student.closed(above, "t", "1")
     assert (row["gap"], row["closed"]) == (-1.0, None)
 
 
@@ -212,7 +212,7 @@ def test_table_and_plot(study, tmp_path):
     assert text.endswith(f". Configuration abc; t sha256 {checksum[:12]}.\n")
     assert "| distillation and 300 more sentences |" in text and "| 1,300 " in text and "only twins" in text.lower()
     assert "s, distilled" in text and "+" in text and text.count("| reference ") == 10
-    assert found["test_sets"]["t"]["beams"]["beam 1"]["systems"][0]["bleu_signature"] in text
+    assert found["test_sets"]["t"]["beams"]["1"]["systems"][0]["bleu_signature"] in text
     plot = [warm.python(), "-m", "report", "gap", "--input", folder / "gap.json", "--output", tmp_path / "x.svg"]
     subprocess.run(plot, check=True, capture_output=True)
     assert {"s, original", "1,000 sentences"} <= {*re.findall(">([^<>]+)</", (tmp_path / "x.svg").read_text())}
@@ -228,6 +228,6 @@ def test_table_and_plot(study, tmp_path):
 
 def test_only_changes_may_be_missing_from_a_file():
     """Files of earlier versions have no changes; one without comparisons is another file."""
-    assert list(teacher_student.pairs({"beams": {"beam 1": {"comparisons": []}}}, "changes")) == []
+    assert list(teacher_student.pairs({"beams": {"1": {"comparisons": []}}}, "changes")) == []
     with pytest.raises(KeyError):
-        list(teacher_student.pairs({"beams": {"beam 1": {"changes": []}}}, "comparisons"))
+        list(teacher_student.pairs({"beams": {"1": {"changes": []}}}, "comparisons"))

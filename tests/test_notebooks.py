@@ -139,7 +139,7 @@ def test_02_finds_the_effect_of_distillation(kernel, tmp_path, change):
     gap = read_json(study / "gap.json")
     beams = next(iter(gap["test_sets"].values()))["beams"]
     greedy = next(iter(beams.values()))
-    of_teacher = beams[f"beam {gap['teacher_beam']}"]["systems"]
+    of_teacher = beams[str(gap["teacher_beam"])]["systems"]
     (teacher,) = (row["bleu"] for row in of_teacher if row["system"] == gap["teacher"])
     students = [group["bleu"] for group in greedy["groups"] if group["mixture"]]
     assert found["remaining"] == pytest.approx(teacher - max(students))

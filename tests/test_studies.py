@@ -89,11 +89,11 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
     gap = read_json(study / "report/gap.json")
     beams = gap["test_sets"]["test"]["beams"]
     names = ["first", "second", "ensemble", "token-ensemble", "deep", "deep-interpolated", "rnn-original"]
-    assert [row["system"] for row in beams["beam 3"]["systems"]] == names
-    (pair,) = beams["beam 3"]["comparisons"]
+    assert [row["system"] for row in beams["3"]["systems"]] == names
+    (pair,) = beams["3"]["comparisons"]
     assert (pair["mixture"], pair["than"], pair["twins"]) == ("distilled", "interpolated", False)
     assert re.match(r"best against interpolated targets(,| and) [\d,]+ more sentences", pair["difference"])
-    ensemble = next(row for row in beams["beam 3"]["systems"] if row["system"] == "ensemble")
+    ensemble = next(row for row in beams["3"]["systems"] if row["system"] == "ensemble")
     assert ensemble["agreement_exact"] == 1 and ensemble["bleu_p_teacher"] == 1
 
 

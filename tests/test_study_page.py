@@ -253,7 +253,7 @@ def test_students_that_differ_in_one_setting():
     """The difference greedily and with the usual beam, seed by seed; the speed over all ways to decode both."""
     pair = {"student": "long", "than": "deep", "mixture": "distilled", "difference": "500 updates", "instead": "200"}
     pair |= {"seeds": [1, 2], "bleu_delta": 2.0, "bleu_deltas": [1.5, 2.5], "bleu_p": [0.001, 0.04]}
-    beams = {f"beam {beam}": {"comparisons": [], "changes": [pair]} for beam in (1, 2, 4, 8)}
+    beams = {str(beam): {"comparisons": [], "changes": [pair]} for beam in (1, 2, 4, 8)}
     about = {"bleu": 30.0, "seed": 1, "mixture": "distilled"}
     deep = measured(system="deep-seed1", student="deep", source_words_per_second=100.0, **about)
     found = [deep, replaced(deep, system="long-seed1", student="long", source_words_per_second=90.0)]

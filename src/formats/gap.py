@@ -1,6 +1,8 @@
 """``gap.json`` of measure.teacher_student: how students compare with their teacher, and with one another."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from msgspec import Meta
 
 from common.document import Section
 from formats.learning import Learned
@@ -149,12 +151,15 @@ class Different(TypedDict):
     sentences: list[Sentence]
 
 
+BeamSize = Annotated[str, Meta(pattern=r"^\d+$")]  # a key of JSON, which has no numbers there
+
+
 class TestSet(TypedDict):
-    """beams: by search, such as ``beam 4``."""
+    """beams: by beam size."""
 
     sentences: int
     sha256: str
-    beams: dict[str, Beam]
+    beams: dict[BeamSize, Beam]
     most_different: Different
 
 

@@ -219,7 +219,7 @@ def explain(
         result["test_sets"][name] = {
             "sentences": len(test_set.pairs),
             "sha256": sha256(path),
-            "beams": {f"beam {beam}": of_beam(systems, test_set, outputs, f"beam{beam}.{name}.txt") for beam in beams},
+            "beams": {str(beam): of_beam(systems, test_set, outputs, f"beam{beam}.{name}.txt") for beam in beams},
             "most_different": {"system": shown, "sentences": different},
         }
     return result

@@ -69,7 +69,7 @@ def trainings(test_set: TestSet) -> Iterator[Row]:
 def shown(beams: dict[str, Beam]) -> list[tuple[str, Beam]]:
     """The smallest beam, and the one that searches are compared with or else the largest; gap.md has all."""
     first, *_, last = [*beams, *beams]
-    searches = dict.fromkeys((first, f"beam {BEAM}" if f"beam {BEAM}" in beams else last))
+    searches = dict.fromkeys((first, str(BEAM) if str(BEAM) in beams else last))
     return [(search, beams[search]) for search in searches]
 
 

@@ -148,7 +148,7 @@ def closed(gap: Gap, test_set: str, beam: str) -> list[Closed]:
 
 
 def search(beam: str) -> str:
-    return "greedy" if beam == "beam 1" else beam
+    return "greedy" if beam == "1" else f"beam {beam}"
 
 
 def mean(rows: list[Scored], key: Score) -> float:
@@ -182,12 +182,12 @@ def draw(gap: Gap) -> Figure:
     picture = Figure(figsize=(figure.COLUMN * len(test_sets), sum(heights) + 0.8), layout="constrained")
     axes = picture.subplots(2, len(test_sets), squeeze=False, height_ratios=heights, sharey="row")
     for (name, result), (above, below) in zip(greedy.items(), axes.T, strict=True):
-        beam = f"beam {gap['teacher_beam']}"
+        beam = str(gap["teacher_beam"])
         systems = test_sets[name]["beams"][beam]["systems"]
         teacher = next(row["bleu"] for row in systems if row["system"] == gap["teacher"])
         bars(above, result, groups, styles)
         above.axvline(teacher, color="#000000", linestyle=":", linewidth=1)
-        above.set(title=name, xlabel=f"BLEU, greedy; dotted: {gap['teacher']}, {beam}")
+        above.set(title=name, xlabel=f"BLEU, greedy; dotted: {gap['teacher']}, {search(beam)}")
         lengths(below, result["systems"], styles)
     axes[1, 0].set_ylabel("BLEU")
     return picture
