@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -34,8 +34,21 @@ Score = Literal["bleu", "chrf"]
 Failure = Literal["loops", "empty", "long", "twice"]
 COUNTED: dict[Failure, str] = {"loops": "loops", "empty": "empty", "long": "long", "twice": "said twice"}
 PROTECTED = "Protected: what must survive was hidden behind symbols that the system learned to copy."
-RECASED = ", recased"  # behind the names of lists
 ALONE = ("words", "suite")  # lists without references
+
+
+class Part(NamedTuple):
+    """A list of inputs. recased: translated without its capitals."""
+
+    name: str
+    recased: bool = False
+
+    @property
+    def label(self) -> str:
+        return f"{name_of(self.name)}{', recased' * self.recased}"
+
+
+CLEAN = Part("clean")
 
 
 def read(path: Path) -> Robustness:
@@ -54,19 +67,19 @@ def label(row: Row) -> str:
     return f"{row['system']} {row['compute_type']} {search}{' map' * row['vocabulary_map']}{engine}{protected}"
 
 
-def name_of(part: str) -> str:
-    name = part.removesuffix(RECASED)
-    return LISTS.get(name, name.replace("_", " ")) + part.removeprefix(name)
+def name_of(key: str) -> str:
+    """A list, or a kind of what must survive, for people."""
+    return LISTS.get(key, key.replace("_", " "))
 
 
-def parts(row: Row) -> dict[str, Translated]:
-    """Everything that was translated with references, by name; the clean test set first."""
-    found = {name: part for name, part in row["lists"].items() if name not in ALONE}
-    return found | {f"{name}{RECASED}": part for name, part in row.get("recased", {}).items()}
+def translated(row: Row) -> dict[Part, Translated]:
+    """Everything that was translated with references; the clean test set first."""
+    found = {Part(name): part for name, part in row["lists"].items() if name not in ALONE}
+    return found | {Part(name, True): part for name, part in row.get("recased", {}).items()}
 
 
-def names(data: Robustness) -> list[str]:
-    return [*parts(data["rows"][0])]
+def parts(data: Robustness) -> list[Part]:
+    return [*translated(data["rows"][0])]
 
 
 def score(part: Translated, key: Score, cased: bool) -> float:
@@ -80,10 +93,10 @@ def score(part: Translated, key: Score, cased: bool) -> float:
     return value
 
 
-def lost(row: Row, name: str, key: Score = "bleu") -> float:
-    """What a perturbation changes a score by, without regard to case where case was changed."""
-    part = parts(row)[name]
-    return score(part, key, key in part) - score(row["lists"]["clean"], key, key in part)
+def lost(row: Row, of: Part, key: str = "bleu") -> float:
+    """What a perturbation changes a score by."""
+    part, clean = translated(row)[of], row["lists"][CLEAN.name]
+    return score(part, key) - (clean[key] if key in part else clean[f"{key}_lowercased"])
 
 
 def survived(row: Row, kind: str) -> list[int]:
@@ -93,9 +106,9 @@ def survived(row: Row, kind: str) -> list[int]:
 
 def counted(row: Row, key: Failure) -> str:
     """The share of lines of all lists that are loops, empty, or long; of those without references, said twice."""
-    parts = [part for name, part in row["lists"].items() if key != "twice" or name in ALONE]
-    lines = sum(part["sentences"] for part in parts)
-    return share([sum(part[key] for part in parts), lines]) if lines else NONE
+    lists = [part for name, part in row["lists"].items() if key != "twice" or name in ALONE]
+    lines = sum(part["sentences"] for part in lists)
+    return share([sum(part[key] for part in lists), lines]) if lines else NONE
 
 
 def share(counts: list[int]) -> str:
@@ -104,11 +117,11 @@ def share(counts: list[int]) -> str:
 
 def scores(data: Robustness, key: Score) -> Iterator[dict[str, str]]:
     """A line for each list with references: the clean score, then the differences to it."""
-    for name in names(data):
-        cells = {label(row): f"{lost(row, name, key):+z.1f}" for row in data["rows"]}
-        if name == "clean":
-            cells = {label(row): f"{score(row['lists'][name], key, True):.1f}" for row in data["rows"]}
-        yield {"input": name_of(name), **cells}
+    for part in parts(data):
+        cells = {label(row): f"{lost(row, part, key):+z.1f}" for row in data["rows"]}
+        if part == CLEAN:
+            cells = {label(row): f"{score(row['lists'][part.name], key):.1f}" for row in data["rows"]}
+        yield {"input": part.label, **cells}
 
 
 def copies(data: Robustness) -> Iterator[dict[str, str]]:
@@ -128,8 +141,8 @@ def table(data: Robustness) -> str:
     signatures = ", ".join(data["signatures"].values())
     hidden = [PROTECTED] if any(row.get("protected") for row in data["rows"]) else []
     about = f"sacreBLEU: {signatures}. Seed {data['seed']}; {data['test_set']} sha256 {data['sha256'][:12]}."
-    parts = (markup.table([*rows(data)]) for rows in (bleu, chrf, copies, failures))
-    return markup.document("Robustness", NOTE.format(**data), *parts, *hidden, about)
+    tables = (markup.table([*rows(data)]) for rows in (bleu, chrf, copies, failures))
+    return markup.document("Robustness", NOTE.format(**data), *tables, *hidden, about)
 
 
 def bleu(data: Robustness) -> Iterator[dict[str, str]]:
@@ -150,16 +163,18 @@ def draw(data: Robustness) -> Figure:
     """Left: what each perturbation changes BLEU by. Right: what survives. A marker is a system."""
     labels = {label(row): row["role"] for row in data["rows"]}
     styles = figure.styles(labels)
-    perturbed = [name for name in names(data) if name != "clean"]
+    perturbed = [part for part in parts(data) if part != CLEAN]
     picture = Figure(figsize=(2 * figure.COLUMN, 0.7 + 0.24 * len(perturbed)), layout="constrained")
     left, right = picture.subplots(1, 2, width_ratios=[3, 2])
     for row in data["rows"]:
         style = styles[label(row)]
-        points(left, [lost(row, name) for name in perturbed], style, label(row))
+        points(left, [lost(row, part) for part in perturbed], style, label(row))
         points(right, [100 * ok / of for ok, of in (survived(row, kind) for kind in KINDS)], style)
     left.axvline(0, color="#555555", linewidth=0.8)
-    for axes, rows, title in ((left, perturbed, "BLEU against the clean test set"), (right, KINDS, "% that survive")):
-        axes.set_yticks(range(len(rows)), map(name_of, rows))
+    changes = [part.label for part in perturbed]
+    kinds = [name_of(kind) for kind in KINDS]
+    for axes, rows, title in ((left, changes, "BLEU against the clean test set"), (right, kinds, "% that survive")):
+        axes.set_yticks(range(len(rows)), rows)
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel(title)
     right.set_xlim(-4, 104)
