@@ -27,7 +27,7 @@ def test_the_committed_pages_and_the_summary_are_those_of_the_committed_rows():
 def test_the_committed_rows_are_of_the_printed_numbers():
     for name, made in reproduction.read(ROOT).items():
         names = ("quantity", "test_set", "printed", "unit")
-        printed = [(claim.quantity, claim.test_set, claim.value, claim.unit) for claim in rows.numbers(name)]
+        printed = [(claim.label, claim.test_set, claim.value, claim.unit) for claim in rows.numbers(name)]
         assert [tuple(row[key] for key in names) for row in made] == printed, name
         assert all(row["verdict"] in VERDICTS and row["reason"] for row in made)
         assert all(row["command"] for row in made if row["ours"] is not None)

@@ -56,7 +56,7 @@ def test_the_data_has_every_row_of_the_tables():
         ("fastseq2021", "1"): 14, ("fastseq2021", "2"): 6, ("fastseq2021", "3"): 3, ("fastseq2021", "4"): 12,
         ("fastseq2021", "Figure 1"): 5,
     }  # fmt: skip
-    places = [(paper, *claim.place) for paper in claims.NAMES for claim in rows.numbers(paper)]
+    places = [(paper, *claim.key) for paper in claims.NAMES for claim in rows.numbers(paper)]
     assert len(set(places)) == len(places)
     assert all(each.reason or not each.engine or each.shape for each in found)
     assert {each.shape for each in found} - {""} <= {*registry()}
@@ -67,7 +67,7 @@ def test_a_number_stands_beside_the_measurement_of_its_shape_and_configuration()
     disturbed = measured(**RUN | {"noisy": True, "source_words_per_second": 9999.0})
     ablated = measured(**RUN | {"remove_finished": False, "source_words_per_second": 9999.0})
     other = measured(**RUN | {"compute_type": "int8", "source_words_per_second": 2.0})
-    slower = measured(**RUN | {"sorting": False, "rung": "unsorted", "source_words_per_second": 3.0})
+    slower = measured(**RUN | {"sorting": False, "row": "unsorted", "source_words_per_second": 3.0})
     made = rows.rows("marian2018", [run(disturbed, ablated, other, slower, measured(**RUN))])
     seconds = of(made, "(10i) Transformer-base-int16", "seconds")
     assert seconds["ours"] == pytest.approx(100) and seconds["verdict"] == "not comparable"  # 62,954 tokens
@@ -115,7 +115,12 @@ def test_one_timing_has_one_name_in_all_rows():
 
 
 def test_a_rung_of_a_ladder_fills_a_row_that_no_other_record_has():
-    tiny = {"shape": str(shape(registry()["wnmt2018-rnn-tiny"])), "rung": "16 bits", "map_per_sentence": False}
+    tiny = {
+        "shape": str(shape(registry()["wnmt2018-rnn-tiny"])),
+        "paper": "wngt2020",
+        "row": "int16",
+        "map_per_sentence": False,
+    }
     without, of_the_batch = (measured(**RUN | tiny | {"vocabulary_map": on}) for on in (False, True))
     made = rows.rows("wnmt2018", [run(without, of_the_batch)])
     found = [each["row"] for each in made if each["ours"] and each["quantity"] == "seconds"]
@@ -183,7 +188,7 @@ def test_one_timing_has_one_verdict():
         ("×", 1.89, 1.06, "larger"), ("×", 1.99, 1.01, "larger"), ("×", 1.68, 0.98, "larger"),
         ("×", 1.89, 1.0, "larger"), ("×", 0.95, 1.0, "agrees"),
         ("BLEU", 26.9, 27.4, "agrees"), ("BLEU", 28.0, 27.4, "larger"), ("BLEU", 25.3, 27.4, "smaller"),
-        ("size", 0.4, 1.4, "smaller"), ("MB", 0.4, 1.4, "smaller"), ("size", 1.41, 1.4, "agrees"),
+        ("MiB", 0.4, 1.4, "smaller"), ("MB", 0.4, 1.4, "smaller"), ("MiB", 1.41, 1.4, "agrees"),
         ("ΔBLEU", -0.5, 0.1, "smaller"), ("ΔBLEU", -0.5, 0.3, "opposite"), ("ΔBLEU", 0.2, 0.1, "agrees"),
         ("parameters", 101, 100, "larger"), ("parameters", 100, 100, "agrees"),
     ],
@@ -245,7 +250,8 @@ def test_numbers_given_by_hand_and_the_command(tmp_path, monkeypatch):
 
 def test_what_is_not_comparable_by_hand_has_no_verdict():
     claim = "(10i) Transformer-base-int16", "times faster than (10)"
-    by_hand = {"table": "4", "row": "10i", "quantity": claim[1], "reason": "another toolkit", "comparable": False}
+    by_hand = {"table": "4", "row": "10i", "quantity": "seconds", "over": "10", "reason": "another toolkit"}
+    by_hand |= {"comparable": False}
     pair = run(with_runs(40.0, 44.0, 38.0, compute_type="float32"), with_runs(40.0, 40.0, 40.0))
     for given, value in ((by_hand, 1.0), (by_hand | {"value": 3.0, "low": 2.0, "high": 4.0}, 3.0)):
         made = of(rows.rows("marian2018", [pair], [given]), *claim)
@@ -271,9 +277,9 @@ def named(path):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "papers").glob("*/values.json")), ids=lambda path: path.parent.name)
 def test_values_by_hand_are_in_the_files_that_they_name(path):
-    printed = {claim.place[:-1] for claim in rows.numbers(path.parent.name)}
+    printed = {claim.key[:-1] for claim in rows.numbers(path.parent.name)}
     for value in read_json(path):
-        assert (value["table"], value["row"], value["quantity"]) in printed
+        assert tuple(value.get(field, "") for field in claims.Key._fields[:-1]) in printed
         if "value" in value:
             text = named(Path(value["file"])).replace(",", "")
             for number in {*re.findall(r"(?<!\S)[+-]?[0-9.]+%?", value["from"])} - CONSTANTS:
@@ -284,17 +290,17 @@ def test_values_by_hand_are_in_the_files_that_they_name(path):
             assert all(f"{end:.2f}" in text or f":{end}" in text for end in ends)
 
 
-def test_a_record_with_the_name_of_a_row_is_of_that_row():
-    """Whatever else is in the file; one sentence at a time and what is tuned are known by their names alone."""
-    names = ["(2) +shortlist", "(4) +memoization"]
-    alone = [f"{name}{rows.ALONE}" for name in names]
+def test_a_record_with_the_place_of_a_row_is_of_that_row():
+    """Whatever else is in the file; one sentence at a time and what is tuned are known by their places alone."""
+    timings = [("2", "", 40.0), ("4", "", 20.0), ("2", claims.SINGLE, 90.0), ("4", claims.SINGLE, 30.0)]
     shared = {"shape": str(shape(registry()["marian-base-aan"])), "batch_sentences": None}
-    timings = zip([*names, *alone], (40.0, 20.0, 90.0, 30.0), strict=True)
-    found = [with_runs(seconds, rung=name, **shared) for name, seconds in timings]
+    placed = {"paper": "marian2018", "table": "2"}
+    found = [with_runs(seconds, row=row, way=way, **placed, **shared) for row, way, seconds in timings]
     made = rows.rows("marian2018", [run(with_runs(1.0, **shared), *found)])
-    assert of(made, names[1], "times faster than (2)", "Table 2")["ours"] == pytest.approx(2)
-    assert of(made, names[1], f"times faster than (2){rows.ALONE}", "Table 2")["ours"] == pytest.approx(3)
-    assert of(made, "(6) Transformer-big", f"seconds{rows.ALONE}", "Table 2")["ours"] is None
+    row, single = "(4) +memoization", ", one sentence at a time"
+    assert of(made, row, "times faster than (2)", "Table 2")["ours"] == pytest.approx(2)
+    assert of(made, row, f"times faster than (2){single}", "Table 2")["ours"] == pytest.approx(3)
+    assert of(made, "(6) Transformer-big", f"seconds{single}", "Table 2")["ours"] is None
     assert of(made, "(5) +auto-tuning", "seconds", "Table 2")["verdict"] == "not run yet"
 
 
@@ -311,7 +317,7 @@ def test_rows_of_all_cores_of_an_ensemble_and_of_seconds_by_hand():
     hand = {"table": "3", "row": "3", "quantity": "seconds", "value": 109.7, "reason": "by hand"}
     made = rows.rows("marian2018", [], [hand])
     teacher, four = "(3) Transformer-big b=8 (teacher)", "(4) 4 x Transformer-big b=8 (teacher)"
-    cost = of(made, teacher, rows.PER_USD, "Table 3")
+    cost = of(made, teacher, "source tokens per USD", "Table 3")
     assert cost["ours"] == pytest.approx(cost["printed"]) and cost["verdict"] == "not comparable"
     assert of(made, four, "size", "Table 3")["verdict"] == "agrees"
 

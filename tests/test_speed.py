@@ -19,6 +19,7 @@ from experiments.table_rows import Row
 from findings.comparison import times_faster
 from formats import ctranslate2_products as products
 from formats import measurement, records
+from formats.measurement import Place
 from measure import score
 from measure.configuration import ModelFolder
 from measure.task import RunTask
@@ -145,7 +146,7 @@ def test_every_rung_has_one_switch_more(two_cores):
     one_each = ["isa", "model", "sorting", "packed", "vocabulary_map", "overlap"]
     assert differences(found.values()) == [{"beam_size"}, engine, *({name} for name in one_each)]
     assert set(ladder_report.PAPER) < set(found)
-    assert [name for name, rung in found.items() if rung.isa == "AVX2"] == ["CTranslate2 held to AVX2"]
+    assert [name for name, rung in found.items() if rung.isa == "AVX2"] == ["isa"]
     last = found[ladder.OVERLAPPING]
     assert last.isa == "AVX512" and not last.without and last.cores == (0,)
     one_core = ladder.on_one_core(last)
@@ -165,14 +166,14 @@ def test_some_machines_have_fewer_rungs(two_cores, monkeypatch):
     packing = ladder.rungs(*described(*folders().values()))
     monkeypatch.setattr(products, "packs", lambda: False)
     found = ladder.rungs(*described(*folders().values()))
-    assert set(packing) - set(found) == {"packed matrices"}
+    assert set(packing) - set(found) == {"packed"}
     assert not any("packed" in rung.without for rung in found.values())
     assert packing[ladder.OVERLAPPING] == found[ladder.OVERLAPPING]
     monkeypatch.setattr(machine, "cores", lambda: (3,))
     monkeypatch.setattr(loading, "isa", lambda *_: None)
     found = ladder.rungs(*described(*folders().values()))
-    assert list(found)[-2:] == ["vocabulary map", "overlapping stages"]
-    assert {rung.isa for rung in found.values()} == {None} and ladder.on_all_cores(found["overlapping stages"]) == {}
+    assert list(found)[-2:] == ["vocabulary_map", "overlap"]
+    assert {rung.isa for rung in found.values()} == {None} and ladder.on_all_cores(found["overlap"]) == {}
 
 
 def test_ladder(two_cores, made_up, tmp_path):
@@ -180,7 +181,7 @@ def test_ladder(two_cores, made_up, tmp_path):
     assert len(made_up) == 2 * 17 and not any(task.decoding.sentences for task in made_up)
     assert all(record.scores.bleu == pytest.approx(100) and record.scores.bleu_signature for record in found)
     reference = found.pop()
-    assert (reference.rung, reference.decoding.beam_size, reference.decoding.vocabulary_map) == (
+    assert (reference.place.row, reference.decoding.beam_size, reference.decoding.vocabulary_map) == (
         ladder.SEARCH,
         4,
         False,
@@ -193,7 +194,7 @@ def test_ladder(two_cores, made_up, tmp_path):
     found.append(replaced(reference, bleu=100.39))
     text = ladder_report.table(found)
     rows = rows_of(text)
-    assert ladder.SEARCH not in rows and "| 100.00 |   0.39 |" in rows["vocabulary map"]
+    assert len(rows) == len(found) and "| 100.00 |   0.39 |" in rows["vocabulary map"]
     assert "in float32 without a map, tiny float32" in text and " beam 4 (100.39)." in text
     # Ratios are 10 and 20 in the two runs, while the ratio of the medians is 25 / 1.5.
     assert "| 15.0 (10.0 to 20.0) |" in rows["CTranslate2"] and " 1.13 |" in rows["CTranslate2"]
@@ -207,14 +208,15 @@ def test_ladder(two_cores, made_up, tmp_path):
     assert widths == [table_parts.tokens_per_second(record).middle for record in found[:-1]]
     # The best of the batches is the last rung on one core.
     *_, last, everywhere, _ = found
-    assert last.rung == "best of 4 sizes of batches: 1,024 tokens" and last.decoding.batch_tokens == 1024
+    best, everywhere_best = map(ladder_report.label, (last, everywhere))
+    assert best == "best of 4 sizes of batches: 1,024 tokens" and last.decoding.batch_tokens == 1024
     assert last.tried == pytest.approx({"256": 80, "512": 80, "1024": 100, "2048": 80})
-    assert everywhere.rung == "2 workers on 2 cores, best of 4 sizes of batches: 1,024 tokens"
+    assert everywhere_best == "2 workers on 2 cores, best of 4 sizes of batches: 1,024 tokens"
     assert everywhere.tried == pytest.approx({"256": 160, "512": 160, "1024": 200, "2048": 160})
     one_core, all_cores = ladder_report.table(found).split("## On all cores")
-    assert "1.25 (1.25 to 1.25)" in rows_of(one_core)[last.rung] and everywhere.rung not in one_core
+    assert "1.25 (1.25 to 1.25)" in rows_of(one_core)[best] and everywhere_best not in one_core
     assert "brings on one core" in one_core and "100 (1,024)" in one_core
-    assert "2.00 (2.00 to 2.00)" in rows_of(all_cores)[everywhere.rung] and "× one core" in all_cores
+    assert "2.00 (2.00 to 2.00)" in rows_of(all_cores)[everywhere_best] and "× one core" in all_cores
     picture = ladder_report.draw(found)
     below = [bar.get_y() for bar in picture.axes[0].patches][-3:]
     assert below[2] - below[1] == pytest.approx(1.5) and below[1] - below[0] == pytest.approx(1)
@@ -229,7 +231,7 @@ def test_what_is_untrained_has_the_lengths_of_references_and_no_bleu(two_cores, 
     rows = rows_of(text)
     assert "6 sentences, translations as long as their references (96.0% of their pieces)" in text
     assert "100.00" not in text and text.count("| speed only |") == 11
-    assert "1.13 (trained)" in rows["CTranslate2"] and "(trained)" not in rows[ladder.OVERLAPPING]
+    assert "1.13 (trained)" in rows["CTranslate2"] and "(trained)" not in rows["overlapping stages"]
     assert rows["vocabulary map"].count(" 300 |") == 1 and " 300 |" not in rows["8 bits"]
     assert " AVX2 |" in rows["CTranslate2 held to AVX2"] and "AVX512" in rows["CTranslate2"]
     picture = ladder_report.draw(found)
@@ -254,13 +256,13 @@ def native(tmp_path):
 
 def test_ladder_with_the_native_engine(two_cores, made_up, native, tmp_path):
     found = run(ladder, tmp_path, *models(folders()), native / "native-int8")
-    names = [record.rung for record in found if record.decoding.engine == "native"]
+    names = [ladder_report.label(record) for record in found if record.decoding.engine == "native"]
     best = "best of 4 sizes of batches: 1,024 tokens"
     ends = ("", f", {best}", f", 2 workers on 2 cores, {best}")
     assert names == ["native engine", "map of each sentence", *(f"native engine{end}" for end in ends[1:])]
     of_native = [record for record in found if record.decoding.engine == "native"]
     assert [record.value("map_per_sentence") for record in of_native] == [False, True, True, True]
-    assert found[-1].rung == ladder.SEARCH and len(made_up) == 2 * (17 + 1 + 4 + 4)
+    assert found[-1].place.row == ladder.SEARCH and len(made_up) == 2 * (17 + 1 + 4 + 4)
     one_core, all_cores = ladder_report.table(found).split("## On all cores")
     rows = rows_of(one_core)
     assert [*rows].index("native engine") == [*rows].index(best) + 1
@@ -287,13 +289,13 @@ def test_a_ladder_without_ctranslate2_has_one_switch_a_rung(two_cores, gru):
     gru = dict(zip(gru, described(*gru.values()), strict=True))
     (found,), apart = ladder.all_rungs(gru["opennmt-tf"], [gru[kind] for kind in ("float32", "int16", "int8")], None)
     one_each = ["beam_size", "model", "model", "vocabulary_map", "map_per_sentence", "sorting", "overlap"]
-    assert [*found][2:5] == ["native engine, float32", "16 bits", "8 bits"]
+    assert [*found][2:5] == ["float32", "int16", "int8"]
     changed = differences(found.values())
     assert changed[1] == {"model", "baseline", "map_per_sentence"}
     assert [*changed[:1], *changed[2:]] == [{name} for name in one_each]
     assert differences([found[ladder.OVERLAPPING], *apart.values()]) == [{"model", "beam_size", "vocabulary_map"}]
     (without,), _ = ladder.all_rungs(gru["opennmt-tf"], [gru["float32"], gru["int8"]], None)
-    assert set(found) - set(without) == {"16 bits"}
+    assert set(found) - set(without) == {"int16"}
     with pytest.raises(UserError, match="--models: none in float32;"):
         ladder.all_rungs(gru["opennmt-tf"], [gru["int8"]], None)
     with pytest.raises(UserError, match="opennmt-tf: is for OpenNMT-tf; give it as --baseline"):
@@ -303,17 +305,19 @@ def test_a_ladder_without_ctranslate2_has_one_switch_a_rung(two_cores, gru):
 def test_a_ladder_without_ctranslate2(two_cores, made_up, gru, tmp_path):
     types = [gru[kind] for kind in ("float32", "int16", "int8")]
     found = run(ladder, tmp_path, "--baseline", gru["opennmt-tf"], "--models", *types)
-    assert {record.decoding.engine for record in found} == {"opennmt-tf", "native"} and found[
-        -1
-    ].rung == ladder.OWN_SEARCH
+    assert {record.decoding.engine for record in found} == {"opennmt-tf", "native"}
+    assert found[-1].place.row == ladder.SEARCH
     text = ladder_report.table(found)
     rows = rows_of(text)
-    assert "CTranslate2" not in text.replace("that CTranslate2 is set to use", "") and ladder.OWN_SEARCH not in rows
+    assert (
+        "CTranslate2" not in text.replace("that CTranslate2 is set to use", "")
+        and "native engine, float32, beam 4" not in rows
+    )
     for name, number in (("16 bits", "1.77"), ("vocabulary map", "4.79"), ("vocabulary map", "23.18")):
         assert rows[name].count(f" {number} |") == 1
     assert "table 3 of WNMT 2018" in text and "WNGT" not in text
     names = labels(ladder_report.draw(found).axes[0])
-    assert names[2] == "native engine, float32" and ladder.OWN_SEARCH not in names
+    assert names[2] == "native engine, float32" and len(names) == len(found) - 1
 
 
 def test_end_to_end_scaling_and_switches_without_ctranslate2(two_cores, made_up, gru, tmp_path):
@@ -486,10 +490,10 @@ def test_scaling_of_two_engines(two_cores, made_up, native, tmp_path):
 def test_every_switch_is_off_once(two_cores, native, monkeypatch):
     int8, *others = described(*(native / f"native-{kind}" for kind in ("int8", "int16", "float32")))
     found = switches.configurations(int8, others)
-    groups = {"everything": [], "everything, beam 4": [], "everything, 2 workers on 2 cores": []}
-    for name, configuration in found.items():
-        if name in groups:
-            first, group = configuration, groups[name]
+    groups = {Place(row=switches.EVERYTHING, way=way): [] for way in ("", "beam", "workers")}
+    for place, configuration in found.items():
+        if place in groups:
+            first, group = configuration, groups[place]
         else:
             group += differences([first, configuration])
     greedy, beam, everywhere = groups.values()
@@ -500,7 +504,7 @@ def test_every_switch_is_off_once(two_cores, native, monkeypatch):
     assert everywhere == [{"workers", "threads"}]
     assert len({configuration.name for configuration in found.values()}) == len(found)
     monkeypatch.setattr(machine, "cores", lambda: (0,))
-    assert not any("cores" in name for name in switches.configurations(int8, []))
+    assert not any(place.way in ("workers", "threads") for place in switches.configurations(int8, []))
 
 
 def test_switches(two_cores, made_up, native, tmp_path, monkeypatch):
@@ -514,7 +518,7 @@ def test_switches(two_cores, made_up, native, tmp_path, monkeypatch):
     assert "0.75 (0.75 to 0.75)" in rows["2 threads in place of workers"]
     assert "×" not in rows["everything"] and "100.00" in rows["int16"] and "| 300 |" in re.sub(" +", " ", rows["int16"])
     (axes,) = switches_report.draw(found).axes
-    assert labels(axes) == [record.rung for record in found]
+    assert labels(axes) == [*rows][1:]
     assert [bar.get_width() for bar in axes.patches][-2:] == [1, pytest.approx(0.75)]
     assert "×0.75   120 tokens/s" in texts(axes)
     tops = [bar.get_y() for bar in axes.patches]
@@ -560,7 +564,7 @@ def test_identities(two_cores, made_up, layered, tmp_path):
     assert "1.00 (1.00 to 1.00)" in rows["16 bits"] and "83.3%" in rows["batches of sentences"]
     assert "×" not in rows["float32 with polynomials"] and "1.00 (1.00 to 1.00)" in rows["all of them"]
     (axes,) = identities_report.draw(found).axes
-    assert labels(axes) == [rung.record.rung for rung in ladder]
+    assert labels(axes) == [*rows][1:9]
     assert [bar.get_width() for bar in axes.patches] == [1.0] * 8
 
     # Layers on top are needed in every type.
@@ -575,23 +579,31 @@ def test_identities(two_cores, made_up, layered, tmp_path):
 
 def test_the_rows_of_a_papers_table(two_cores, made_up, layered, tmp_path, monkeypatch):
     for folder in layered:
-        redescribe(folder, role="untrained", system="x-untrained")
+        redescribe(folder, role="untrained", system="x-untrained", student="x")
     fast = Row("x", "int8", vocabulary_map=True)
-    asked = {"(1) plain": Row("x"), "(2) fast": fast, "(3) the same": fast, "(4) slow": Row("x", share=0.5)}
-    monkeypatch.setattr(table3, "ROWS", asked)
+    monkeypatch.setattr(table3, "ROWS", {"1": Row("x"), "2": fast, "3": fast, "4": Row("x", share=0.5)})
     found = run(table3, tmp_path, "--models", *layered)
-    assert [record.rung for record in found] == [*asked] and len(made_up) == 2 * 3
-    assert {task.decoding.sentences for task in made_up} == {9, 4}
+    assert [record.place for record in found] == [Place("wnmt2018", "3", row) for row in "1234"]
+    assert len(made_up) == 2 * 3 and {task.decoding.sentences for task in made_up} == {9, 4}
     rows = rows_of(rungs.table(found))
-    assert "1.00 (1.00 to 1.00)" in rows["(3) the same"] and "1.00" not in rows["(1) plain"]
+    assert "1.00 (1.00 to 1.00)" in rows["(3) direct RNN Large"] and "1.00" not in rows["(1) Transformer Large"]
     with pytest.raises(UserError, match="--models: none of y for native in int16; the table needs it"):
         table_rows.configuration(Row("y", "int16"), table_rows.by_system(described(*layered)), None)
 
 
-@pytest.mark.parametrize("table", [*tables.TABLES.values(), table3.ROWS, table5.ROWS], ids=len)
-def test_the_rows_have_the_names_that_the_paper_gives_them(table):
-    named = {f"({claim.row}) {claim.system}": claim for claim in claims.read() if claim.shape}
-    assert all(named[name].shape == row.system for name, row in table.items())
+@pytest.mark.parametrize(
+    ("paper", "table", "rows"),
+    [
+        *(("marian2018", *table) for table in tables.TABLES.items()),
+        ("wnmt2018", "3", table3.ROWS),
+        ("wngt2020", "5", table5.ROWS),
+    ],
+)
+def test_the_rows_have_the_shapes_that_the_paper_gives_them(paper, table, rows):
+    shapes = {claim.row: claim.shape for claim in claims.of_paper(paper) if claim.table == table and claim.shape}
+    assert all(shapes[number] == row.system for number, row in rows.items())
+    with pytest.raises(UserError, match=rf"{paper}/claims.csv: has no row 99 of table {table}"):
+        claims.row_name(Place(paper, table, "99"))
 
 
 def test_threads_change_nothing_but_time():

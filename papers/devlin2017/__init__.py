@@ -1,4 +1,4 @@
 """Devlin 2017.
 
-- Section 4: ``identities``, ``identities_report``; ``coverage`` of the 8,000 words
+- Section 4: ``identities``, ``identities_report``, ``rungs``; ``coverage`` of the 8,000 words
 """

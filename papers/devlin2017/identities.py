@@ -17,21 +17,25 @@ from typing import Any
 
 from findings import comparison
 from formats import measurement
+from formats.measurement import Place
+from formats.shape import FullyConnected, of_text
 from measure import protocol
 from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.limits import ONE_CORE
 from nmt_frontier.search.native import Native
+from papers.devlin2017.rungs import ALONE, POLYNOMIALS, TOGETHER
+from report.claims import DEVLIN
 
-ALONE = "alone: "  # the names of what is no rung begin with it
+Rows = dict[Place, Configuration]
 Folders = dict[str, ModelFolder]  # by type
 IDENTITIES = frozenset({"piece_products", "source_products", "polynomials", "equal_states"})
 
 
-def rungs(models: Folders, **common: Any) -> dict[str, Configuration]:
-    """The rungs by name, from the lowest to the highest. models: native folders by type. common: fields of all."""
-    mapped = all((folder.path / folder.engine.map_file).exists() for folder in models.values())
+def rungs(models: Folders, **common: Any) -> Rows:
+    """The rungs by place, from the lowest to the highest. models: native folders by type. common: fields of all."""
+    mapped = all((folder.path / Native.map_file).exists() for folder in models.values())
     plain = Configuration(
         models["float32"],
         beam_size=comparison.BEAM,
@@ -42,41 +46,35 @@ def rungs(models: Folders, **common: Any) -> dict[str, Configuration]:
         without=IDENTITIES,
         **common,
     )
-    found = {"float32, everything computed": plain}
-    last = found["16 bits"] = replace(plain, model=models["int16"])
-    last = found["products of pieces looked up"] = last.but(again={"piece_products"})
-    last = found["products of the source once"] = last.but(again={"source_products"})
-    last = found["sigmoid and tanh by polynomials"] = last.but(again={"polynomials"})
-    last = found["equal states once"] = last.but(again={"equal_states"})
-    last = found["8 bits"] = replace(last, model=models["int8"])
-    found["batches of sentences"] = replace(last, batch_sentences=None)
-    return found
+    found = {"float32": plain, "int16": replace(plain, model=models["int16"])}
+    last = found["int16"]
+    for switch in ("piece_products", "source_products", POLYNOMIALS, TOGETHER):
+        last = found[switch] = last.but(again={switch})
+    last = found["int8"] = replace(last, model=models["int8"])
+    found["batches"] = replace(last, batch_sentences=None)
+    return {Place(DEVLIN, row=name): configuration for name, configuration in found.items()}
 
 
-def alone(models: Folders, plain: Configuration) -> dict[str, Configuration]:
+def alone(models: Folders, plain: Configuration) -> Rows:
     """Each way but the polynomials by itself, over ``plain`` with polynomials, which is first."""
-    fast = plain.but(again={"polynomials"})
-    ways = {
-        "float32 with polynomials": fast,
-        "16 bits": replace(fast, model=models["int16"]),
-        "products of pieces looked up": fast.but(again={"piece_products"}),
-        "products of the source once": fast.but(again={"source_products"}),
-        "equal states once": fast.but(again={"equal_states"}),
-    }
-    return {f"{ALONE}{name}": way for name, way in ways.items()}
+    fast = plain.but(again={POLYNOMIALS})
+    ways = {POLYNOMIALS: fast, "int16": replace(fast, model=models["int16"])}
+    ways |= {switch: fast.but(again={switch}) for switch in ("piece_products", "source_products", TOGETHER)}
+    return {Place(DEVLIN, row=name, way=ALONE): way for name, way in ways.items()}
 
 
-def toolkit(folder: ModelFolder, plain: Configuration) -> dict[str, Configuration]:
+def toolkit(folder: ModelFolder, plain: Configuration) -> Rows:
     """OpenNMT-tf, which has none of the switches and no map, searching as ``plain``."""
     same = replace(plain, model=folder, baseline=True, vocabulary_map=False, without=frozenset())
-    return {f"{ALONE}OpenNMT-tf": same}
+    return {Place(DEVLIN, row=comparison.BASELINE, way=ALONE): same}
 
 
 def by_type(folders: list[ModelFolder]) -> Folders:
     """Raises UserError for a missing type, and for models without fully connected layers."""
     for folder in folders:
-        if " FC " not in folder.description.shape:
-            raise UserError(f"{folder.path}: {folder.description.shape} has no fully connected layers on top")
+        text = folder.description.shape or ""
+        if of_text(text)[0] is not FullyConnected:
+            raise UserError(f"{folder.path}: {text} has no fully connected layers on top")
     found = {folder.description.quantization: folder for folder in folders}
     if missing := {"float32", "int16", "int8"} - set(found):
         raise UserError(f"--models: none in {', '.join(sorted(missing))}")
@@ -92,10 +90,10 @@ def main() -> None:
     args = parser.parse_args()
 
     models = by_type(args.models)
-    named = rungs(models, **protocol.text(models["int8"], args.sentences))
-    plain = next(iter(named.values()))
-    named |= alone(models, plain) | (toolkit(args.baseline, plain) if args.baseline else {})
-    measurement.write(args.output, protocol.rungs(named, args))
+    rows = rungs(models, **protocol.text(models["int8"], args.sentences))
+    plain = next(iter(rows.values()))
+    rows |= alone(models, plain) | (toolkit(args.baseline, plain) if args.baseline else {})
+    measurement.write(args.output, protocol.placed(rows, args))
 
 
 if __name__ == "__main__":

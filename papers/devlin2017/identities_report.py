@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
+from findings.comparison import BASELINE
 from formats import measurement
 from formats.measurement import Measurement
+from papers.devlin2017.rungs import ALONE, POLYNOMIALS, TOGETHER
 from report import claims, figure, markup, table_parts
 
 NOTE = """
@@ -17,12 +19,22 @@ those of the first row. Devlin 2017 prints 4.4 times the speed of the baseline f
 "equal states once", where sigmoid and tanh are looked up, and over 99.9 % of translations that are the baseline's.
 {conditions}
 """
-ALONE, TOGETHER, TOOLKIT = "alone: ", "equal states once", "OpenNMT-tf"  # names in papers.devlin2017.identities
+LABELS = {
+    "float32": "float32, everything computed",
+    "int16": "16 bits",
+    "piece_products": "products of pieces looked up",
+    "source_products": "products of the source once",
+    POLYNOMIALS: "sigmoid and tanh by polynomials",
+    TOGETHER: "equal states once",
+    "int8": "8 bits",
+    "batches": "batches of sentences",
+}
+LABELS_ALONE = LABELS | {POLYNOMIALS: "float32 with polynomials", BASELINE: "OpenNMT-tf"}
 ALONE_NOTE = """
 Each of the paper's ways by itself over float32 with polynomials, which is as fast as a library's, and all together{}.
 """
 COLOR = "#d55e00"
-PAPER = claims.value(claims.DEVLIN, "text", 1, "times faster than the baseline decoder")
+PAPER = claims.value(claims.DEVLIN, "text", 1)
 PAPERS = "#0072b2"
 
 
@@ -38,19 +50,19 @@ def read(path: Path) -> list[Rung]:
 
 def ladder(rungs: list[Rung]) -> list[Rung]:
     """Those that stand one upon the other."""
-    return [rung for rung in rungs if not (rung.record.rung or "").startswith(ALONE)]
+    return [rung for rung in rungs if rung.record.place.way != ALONE]
 
 
 def table(rungs: list[Rung]) -> str:
     alone = [rung for rung in rungs if rung not in ladder(rungs)]
-    together = [rung for rung in rungs if rung.record.rung == TOGETHER]
+    together = [rung for rung in ladder(rungs) if rung.record.place.row == TOGETHER]
     return ladder_table(ladder(rungs)) + (alone_table([*alone, *together]) if alone else "")
 
 
 def alone_table(rungs: list[Rung]) -> str:
     """The ways by themselves; the first rung has none of them, the last one all."""
     records = [rung.record for rung in rungs]
-    names = [*((record.rung or "").removeprefix(ALONE) for record in records[:-1]), "all of them"]
+    names = [*(LABELS_ALONE[record.place.row] for record in records[:-1]), "all of them"]
     rows = [
         {
             "alone": name,
@@ -59,7 +71,9 @@ def alone_table(rungs: list[Rung]) -> str:
         }
         for name, record in zip(names, records, strict=True)
     ]
-    toolkit = "; OpenNMT-tf decodes the same weights with the same beam, without a map" * (TOOLKIT in names)
+    toolkit = "; OpenNMT-tf decodes the same weights with the same beam, without a map" * any(
+        record.decoding.engine == BASELINE for record in records
+    )
     return f"\n{markup.table(rows)}\n{ALONE_NOTE.format(toolkit)}"
 
 
@@ -78,7 +92,7 @@ def row(rung: Rung, above: Measurement | None, records: list[Measurement]) -> di
     """The cells of a rung; ``above`` is the record of the rung before it."""
     record = rung.record
     return {
-        "": record.rung,
+        "": LABELS[record.place.row],
         "target tokens/s": table_parts.speed(record, records),
         "× the row above": table_parts.times(record, above) if above else "",
         "× all computed": table_parts.times(record, records[0]) if above else "",
@@ -95,10 +109,13 @@ def draw(rungs: list[Rung]) -> Figure:
     records = [rung.record for rung in rungs]
     picture, axes = table_parts.bar_picture(len(rungs))
     pairs = [(record, records[0]) for record in records]
-    table_parts.ratio_bars(axes, pairs, range(len(records)), [COLOR] * len(records))
-    for place in (place for place, record in enumerate(records) if record.rung == TOGETHER):  # the paper's last rung
+    names = [LABELS[record.place.row] for record in records]
+    table_parts.ratio_bars(axes, pairs, range(len(records)), names, [COLOR] * len(records))
+    for place in (
+        place for place, record in enumerate(records) if record.place.row == TOGETHER
+    ):  # the paper's last rung
         axes.vlines(PAPER, place - 0.45, place + 0.45, color=PAPERS, linewidth=3)
     axes.set_xlabel("times as fast as the first row", loc="right")
-    colors = {"native engine": COLOR, f'Devlin 2017: ×{PAPER:g} down to "{TOGETHER}"': PAPERS}
+    colors = {"native engine": COLOR, f'Devlin 2017: ×{PAPER:g} down to "{LABELS[TOGETHER]}"': PAPERS}
     table_parts.around(picture, table_parts.title(records[0]), colors, records)
     return picture

@@ -1,11 +1,14 @@
-"""The JSON of ``pipeline_cost``, ``ngram_timing`` and ``encoder_cache``."""
+"""The JSON of ``pipeline_cost``, ``ngram_timing``, ``encoder_cache`` and ``whole_models``."""
 
-from formats.experiments import Circumstances, CpuSeconds, Disturbed, Model
+from typing import NotRequired, TypedDict
+
+from formats.experiments import Circumstances, CpuSeconds, Disturbed, Machine, Model
 
 ENGINE, SYNCHRONOUS, ASYNCHRONOUS = "engine", "synchronous", "asynchronous"  # ``way`` of pipeline_cost
 # ngram_timing: hypotheses are drawn at random
 DIFFERENT = 40  # pieces to draw from: at 256 pieces one step in seven bans something
 VOCABULARY = 8000  # columns of the scores
+OFF, ON, VECTORS, PLACES = "off", "on", "vectors", "places"  # ``way`` of an engine
 
 
 class PipelineRow(Disturbed):
@@ -146,3 +149,66 @@ class Cache(Circumstances):
     engine: list[CacheRow]
     native: list[CopiesRow]
     reckoning: list[StepRow]
+
+
+# whole_models: the engine of the others, and the ideas in the order in which they are added to the native engine
+TRANSFORMERS = "transformers"
+IDEAS = OVERLAP, NGRAMS, CACHE, BATCHES = "overlap", "parallel_scan", "shared_cache", "larger_batches"
+
+
+class Times(TypedDict):
+    """How many times faster, over the rounds."""
+
+    median: float
+    lowest: float
+    highest: float
+
+
+class WayRow(TypedDict):
+    """A way to translate. batch: sentences. seconds: of each round. same: translations, as transformers has them.
+
+    times_faster: than transformers with its better batch, which has None. by_idea: than without the last idea.
+    """
+
+    engine: str
+    compute_type: str
+    batch: int
+    ideas: list[str]
+    seconds: list[float]
+    same: int
+    sources_per_second: NotRequired[float]
+    times_faster: NotRequired[Times | None]
+    by_idea: NotRequired[Times]
+    over_ctranslate2: NotRequired[Times]
+
+
+class WholeModel(TypedDict):
+    """The fields of ``random_models.Shape`` without its batches. pieces: of all sources."""
+
+    kind: str
+    config: dict[str, int | bool | str | None]
+    sentences: int
+    output: int
+    beam: int
+    ngram: int
+    source: int
+    peer: bool
+    cores: int
+    pieces: int
+    ways: list[WayRow]
+
+
+class Uncached(TypedDict):
+    """Seconds of each round, by whether transformers keeps what earlier steps computed: ``cached``, ``uncached``."""
+
+    sources: int
+    seconds: dict[str, list[float]]
+
+
+class WholeModels(Machine):
+    """Of whole_models."""
+
+    models: dict[str, WholeModel]
+    without_cache: NotRequired[dict[str, Uncached]]
+    versions: dict[str, str]
+    date: str

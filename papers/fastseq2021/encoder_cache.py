@@ -29,6 +29,8 @@ from typing import Any, TypeVar
 
 import ctranslate2
 import numpy as np
+from msgspec import convert
+from numpy.typing import NDArray
 
 from decode.engines.ctranslate2 import CTranslate2
 from experiments import altered_models
@@ -49,7 +51,7 @@ from nmt_frontier.search.engine import Batch
 from nmt_frontier.search.native import Native
 from papers.fastseq2021.documents import CacheRow, CopiesRow, StepRow
 
-Array = np.ndarray
+Array = NDArray[Any]
 Result = TypeVar("Result")
 
 BEAMS = (1, 2, 4, 8, 16, 32)
@@ -67,7 +69,8 @@ def shared(queries: Array, keys: Array, values: Array) -> Array:
     scores -= scores.max(-1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(-1, keepdims=True)
-    return scores @ values
+    contexts: Array = scores @ values
+    return contexts
 
 
 def copied(queries: Array, keys: Array, values: Array) -> Array:
@@ -140,13 +143,14 @@ def engine(
                 for beam in beam_sizes
             }
             decodings = timing_loop.timed(ways, session, "engine")
-    return [
+    rows = (
         {"beam_size": beam, "length": length, "sentences": SENTENCES, "steps": STEPS}
         | in_process.seconds(runs, "cpu_seconds")
         | Spread.of(decoding.added_bytes for decoding in runs).fields("added_bytes")
         | {"cache_bytes": one_copy, "copies_bytes": one_copy * (beam - 1)}
         for beam, runs in decodings.items()
-    ]
+    )
+    return [convert(row, CacheRow) for row in rows]
 
 
 def native(model: Path, beam_sizes: list[int], batch: Batch, session: Session) -> list[CopiesRow]:
@@ -161,14 +165,13 @@ def native(model: Path, beam_sizes: list[int], batch: Batch, session: Session) -
             for beam, copied in itertools.product(beam_sizes, (False, True))
         }
         decodings = timing_loop.timed(ways, session, "native engine")
-    return [
-        {"beam_size": beam, "length": len(batch[0]), "sentences": len(batch)}
-        | both(one := decodings[beam, False], "shared")
-        | both(many := decodings[beam, True], "copied")
-        | in_process.ratio("times_shared", many, one)
-        | {"others": in_process.others([*one, *many])}
-        for beam in beam_sizes
-    ]
+    rows = []
+    for beam in beam_sizes:
+        one, many = decodings[beam, False], decodings[beam, True]
+        times = both(one, "shared") | both(many, "copied") | in_process.ratio("times_shared", many, one)
+        row = {"beam_size": beam, "length": len(batch[0]), "sentences": len(batch), **times}
+        rows.append(convert({**row, "others": in_process.others([*one, *many])}, CopiesRow))
+    return rows
 
 
 def both(runs: list[MemoryUsage], way: str) -> dict[str, float]:
@@ -189,7 +192,7 @@ class Step:
         within = generator.integers(beam_size, size=(BATCH, beam_size))  # a beam continues one of its own sentence
         self.origins = (np.arange(BATCH)[:, None] * beam_size + within).ravel()
 
-    def run(self, way: str) -> np.ndarray:
+    def run(self, way: str) -> Array:
         """The contexts; ``reordered`` replaces the copies of the cache by those of the next step."""
         if way == "shared":
             return shared(self.queries, self.keys, self.values)
@@ -214,16 +217,17 @@ def reckoning(beam_sizes: list[int], lengths: list[int], units: int, session: Se
     rows = []
     for beam, length in itertools.product(beam_sizes, lengths):
         step = Step(beam, length, units)
-        first, *others = [step.run(way) for way in WAYS]
-        if any(abs(other - first).max() > TOLERANCE for other in others):
+        first, *same = [step.run(way) for way in WAYS]
+        if any(abs(contexts - first).max() > TOLERANCE for contexts in same):
             raise UserError(f"beam {beam}, {length} pieces: attention differs between one copy and many")
         jobs = {way: partial(repeat, step, way) for way in WAYS}
         usages = in_process.timed(jobs, session, [session.core], f"beam {beam}, {length} pieces")
         for way, runs in usages.items():
+            others = in_process.others([*runs, *usages["shared"]])
             row = {"way": way, "beam_size": beam, "length": length, "cache_bytes": step.cache_bytes(way)}
-            row |= Spread.of(usage.cpu_seconds / CALLS for usage in runs).fields("step_seconds")
-            row |= {"others": in_process.others([*runs, *usages["shared"]])}
-            rows.append(row | in_process.ratio("times_shared", runs, usages["shared"]))
+            times = Spread.of(usage.cpu_seconds / CALLS for usage in runs).fields("step_seconds")
+            times |= in_process.ratio("times_shared", runs, usages["shared"])
+            rows.append(convert({**row, **times, "others": others}, StepRow))
     return rows
 
 
@@ -245,21 +249,21 @@ def main() -> None:
     in_process.options(parser)
     args = parser.parse_args()
 
-    session, result = in_process.prepared(args)
+    session, shared = in_process.prepared(args)
     first = args.models[0]
     layers, units = decoder(first)
-    result |= {"model": loading.describe(first)}
-    result |= {"layers": layers, "units": units, "heads": HEADS, "batch": BATCH}
-    result |= {"engine_version": ctranslate2.__version__, "engine": [], "native": []}
+    about = {"model": loading.describe(first), "layers": layers, "units": units, "heads": HEADS, "batch": BATCH}
     batch = batch_of(in_process.pieces(first, session), SENTENCES, args.pieces)
+    found: dict[str, list[CacheRow] | list[CopiesRow]] = {"engine": [], "native": []}
     for model in args.models:
         if loading.of(model) is CTranslate2:
-            result |= {"engine": engine(model, args.beam_sizes, args.pieces, layers, units, session)}
+            found["engine"] = engine(model, args.beam_sizes, args.pieces, layers, units, session)
         else:
-            result |= {"native": native(model, args.beam_sizes, batch, session)}
+            found["native"] = native(model, args.beam_sizes, batch, session)
     # This process loaded NumPy before it was pinned, with a thread a core, which only large products would use.
-    result |= {"reckoning": in_new_process(reckoning, args.beam_sizes, args.lengths, units, session)}
-    write_json(args.output, result)
+    steps = in_new_process(reckoning, args.beam_sizes, args.lengths, units, session)
+    made = {**shared, **about, "engine_version": ctranslate2.__version__, **found, "reckoning": steps}
+    write_json(args.output, made)
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ def both_copies(left: Axes, right: Axes, rows: list[CopiesRow]) -> None:
     """The native engine with one copy and with one a beam: what it adds, and how many times the CPU time."""
     beams, color = [row["beam_size"] for row in rows], figure.STUDENTS[1].color
     for way, line, label in (("shared", "-", "one copy"), ("copied", ":", "a copy a beam")):
-        values = [row[f"{way}_bytes"] * MEGA for row in rows]
+        values = [Spread.read(row, f"{way}_bytes", MEGA).middle for row in rows]
         left.plot(beams, values, color=color, linestyle=line, marker="s", label=f"native, {label} (measured)")
     ratios = [row["times_shared"] for row in rows]
     right.plot(beams, ratios, color="#000000", marker="s", label="native engine, all of decoding")

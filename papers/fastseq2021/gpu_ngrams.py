@@ -12,6 +12,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -128,11 +129,11 @@ def generating(batch: int, runs: int) -> dict[str, list[float]]:
         return model.generate(input_ids=sources, attention_mask=torch.ones_like(sources), **options)
 
     works: dict[str, Callable[[], Tensor]] = {"no cache": lambda: generate("transformers", use_cache=False)}
-    works |= {way: lambda way=way: generate(way) for way in ("transformers", *WAYS, "no blocking")}
+    works |= {way: partial(generate, way) for way in ("transformers", *WAYS, "no blocking")}
     outputs = {name: work() for name, work in works.items() if name != "no cache"}
     same = {name: float((each == outputs["scan"]).all(1).float().mean()) for name, each in outputs.items()}
     print(f"batch {batch}: share of translations equal to those of scan: {same}", flush=True)
-    found = {name: [] for name in works}
+    found: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(runs):
         for name, work in works.items():
             found[name].append(batch / seconds(work))
@@ -171,11 +172,11 @@ def main() -> None:
         "times_faster": spreads(ratios),
     } | experiments.here()
     write_json(args.output, record)
-    record["samples_per_second"] = {}
+    samples = {}
     for batch in args.batches:
-        record["samples_per_second"][str(batch)] = spreads(generating(batch, 3))
-        write_json(args.output, record)
-    print(record)
+        samples[str(batch)] = spreads(generating(batch, 3))
+        write_json(args.output, {**record, "samples_per_second": samples})
+    print(record, samples)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ as many elements, and attention stays in float32. Needs torch (requirements-hugg
 import argparse
 import time
 from pathlib import Path
-from typing import Any
 
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import command
 from nmt_frontier.files import read_json, write_json
+from papers.fastseq2021.documents import WholeModel
 from papers.fastseq2021.random_models import MODELS, Shape
 
 INT8 = 4  # times as many elements in a register
@@ -48,11 +48,13 @@ def speed_of_a_core() -> float:
     return 2e-9 * ROWS * INNER * OUTER / best
 
 
-def limits(entry: dict[str, Any], core: float) -> dict[str, float]:
-    shape = Shape(**{name: entry[name] for name in Shape._fields if name in entry}, batches=(0, 0))
+def limits(entry: WholeModel, core: float) -> dict[str, float]:
+    sentences, config, output, beam = entry["sentences"], entry["config"], entry["output"], entry["beam"]
+    shape = Shape(entry["kind"], config, sentences, (0, 0), output, beam)
     products, attention = work(shape, entry["pieces"])
     speed = core * entry["cores"]
-    baseline = shape.sentences / entry["sources_per_second"][entry["baseline"]]
+    rate = next(way["sources_per_second"] for way in entry["ways"] if way["times_faster"] is None)
+    baseline = shape.sentences / rate
     least = {"float32": (products + attention) / speed, "int8": (products / INT8 + attention) / speed}
     most = {f"most_{name}": baseline / seconds for name, seconds in least.items()}
     found = {"products": products, "attention": attention, "speed": speed, "seconds": baseline, **most}

@@ -18,10 +18,12 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from msgspec import convert
+from numpy.typing import NDArray
 
 from decode.engines.ctranslate2 import CTranslate2
 from experiments.altered_models import ForcedLength, exactly, loaded
@@ -34,16 +36,28 @@ from nmt_frontier.files import write_json
 from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Batch, version
 from nmt_frontier.search.native import Native
-from papers.fastseq2021.documents import DIFFERENT, VOCABULARY, AlgorithmRow, BlockingRow
+from papers.fastseq2021.documents import (
+    DIFFERENT,
+    OFF,
+    ON,
+    PLACES,
+    VECTORS,
+    VOCABULARY,
+    AlgorithmRow,
+    BlockingRow,
+)
 
-Array = np.ndarray
+Array = NDArray[Any]
 
 SENTENCES, N = 32, 3  # FastSeq, section 2.2
 BEAMS, LENGTHS = (1, 4), (32, 128, 256)
-OFF = "off"
-CTRANSLATE2 = {OFF: {"no_repeat_ngram_size": 0}, "on": {"no_repeat_ngram_size": N}}  # options of a batch
+CTRANSLATE2 = {OFF: {"no_repeat_ngram_size": 0}, ON: {"no_repeat_ngram_size": N}}  # options of a batch
 PLAIN = frozenset({"parallel_scan"})
-NATIVE = {OFF: {}, "with vectors": {"blocked_ngram": N}, "place by place": {"blocked_ngram": N, "without": PLAIN}}
+NATIVE: dict[str, dict[str, object]] = {
+    OFF: {},
+    VECTORS: {"blocked_ngram": N},
+    PLACES: {"blocked_ngram": N, "without": PLAIN},
+}
 CALLS = {"scan": 10, "sliding": 200, "compiled": 1000}  # of an algorithm in a run, each one step of a search
 
 
@@ -92,7 +106,7 @@ class Case(NamedTuple):
     length: int  # pieces of each hypothesis
 
 
-Decode = Callable[[Batch, Case], None]
+Decode = Callable[[Batch, Case], object]
 Sizes = list[tuple[int, int]]  # beams and lengths
 
 
@@ -141,7 +155,8 @@ def algorithms(beam_sizes: list[int], lengths: list[int], session: Session) -> l
         row = case._asdict() | {"banned": check(case.beam_size, case.length)}
         row |= Spread.of(seconds).fields("step_seconds")
         row |= Spread.of(slow / fast for slow, fast in zip(steps[scan], seconds, strict=True)).fields("times_scan")
-        rows.append(row | {"others": in_process.others([*usages[case], *usages[scan]])})
+        others = in_process.others([*usages[case], *usages[scan]])
+        rows.append(convert(row | {"others": others}, AlgorithmRow))
     return rows
 
 
@@ -157,7 +172,10 @@ def in_native(model: Path) -> Decode:
     return lambda batch, case: engine.decode(batch, case.length, case.beam_size, **NATIVE[case.way])
 
 
-ENGINES = {CTranslate2.name: (in_ctranslate2, CTRANSLATE2), Native.name: (in_native, NATIVE)}  # and their ways
+ENGINES: dict[str, tuple[Callable[[Path], Decode], Iterable[str]]] = {  # and their ways
+    CTranslate2.name: (in_ctranslate2, CTRANSLATE2),
+    Native.name: (in_native, NATIVE),
+}
 
 
 def engine(
@@ -171,11 +189,12 @@ def engine(
     for case in (case for case in cases if case.way != OFF):
         off, on = usages[case._replace(way=OFF)], usages[case]
         extra = [(slow.cpu_seconds - fast.cpu_seconds) / case.length for slow, fast in zip(on, off, strict=True)]
-        row = {"engine_label": label, **case._asdict(), "sentences": len(batch)}
+        row: dict[str, object] = {"engine_label": label, **case._asdict(), "sentences": len(batch)}
         row |= {"others": in_process.others([*off, *on])}
         row |= Spread.of(usage.cpu_seconds for usage in off).fields("off_seconds")
         row |= Spread.of(usage.cpu_seconds for usage in on).fields("on_seconds")
-        rows.append(row | in_process.ratio("times_off", on, off) | Spread.of(extra).fields("extra_step_seconds"))
+        row |= in_process.ratio("times_off", on, off) | Spread.of(extra).fields("extra_step_seconds")
+        rows.append(convert(row, BlockingRow))
     return rows
 
 
@@ -187,20 +206,20 @@ def main() -> None:
     in_process.options(parser)
     args = parser.parse_args()
 
-    session, result = in_process.prepared(args)
-    result |= {"n": N, "sentences": SENTENCES}
+    session, shared = in_process.prepared(args)
     described = {model: loading.describe(model) for model in args.models}
     for model, description in described.items():
         if description.engine not in ENGINES:
             raise UserError(f"{model}: {loading.of(model).label} blocks no n-grams; leave it out")
-    result |= {"model": described[args.models[0]], "engine_version": version("ctranslate2")}
-    result |= {"algorithms": algorithms(args.beam_sizes, args.lengths, session), "engine": []}
+    alone = algorithms(args.beam_sizes, args.lengths, session)
     batch = in_process.pieces(args.models[0], session)[:SENTENCES]
-    sizes = [*itertools.product(args.beam_sizes, args.lengths)]
+    sizes, rows = [*itertools.product(args.beam_sizes, args.lengths)], []
     for model, description in described.items():
         load, ways = ENGINES[description.engine]
-        result["engine"] += engine(loading.of(model).label, load(model), ways, batch, sizes, session)
-    write_json(args.output, result)
+        rows += engine(loading.of(model).label, load(model), ways, batch, sizes, session)
+    about = {"n": N, "sentences": SENTENCES, "engine_version": version("ctranslate2")}
+    made = {**shared, **about, "model": described[args.models[0]], "algorithms": alone, "engine": rows}
+    write_json(args.output, made)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,16 @@ from matplotlib.figure import Figure
 from findings.captions import repeats
 from formats.measurement import Spread
 from nmt_frontier.files import read_json, typed
-from papers.fastseq2021.documents import DIFFERENT, VOCABULARY, AlgorithmRow, BlockingRow, Ngrams
+from papers.fastseq2021.documents import (
+    DIFFERENT,
+    ON,
+    PLACES,
+    VECTORS,
+    VOCABULARY,
+    AlgorithmRow,
+    BlockingRow,
+    Ngrams,
+)
 from report import figure, markup, table_parts
 from report.table_parts import grouped
 
@@ -24,11 +33,12 @@ ENGINE = """{engines}, {system} ({shape}, {quantization}), every translation as 
 milliseconds of a step are all that blocking costs an engine: its scan in C++, and the scores it writes. Where they \
 are smaller than the spread of the runs they may be zero or less; the picture, which is logarithmic, leaves those \
 out."""
-ENGINES = {
-    "CTranslate2": "CTranslate2 {engine_version} with `no_repeat_ngram_size` and without",
-    "native": "the native engine, which looks for n-grams with vectors, or one place after the other",
+ENGINES = {  # by a way that only this engine has
+    ON: "CTranslate2 {engine_version} with `no_repeat_ngram_size` and without",
+    VECTORS: "the native engine, which looks for n-grams with vectors, or one place after the other",
 }
-LINES = {"on": "-", "with vectors": "--", "place by place": ":"}  # of the engines, whose lines are black
+WAYS = {ON: "on", VECTORS: "with vectors", PLACES: "place by place"}  # of the engines, for people
+LINES = {ON: "-", VECTORS: "--", PLACES: ":"}  # of the engines, whose lines are black
 RANDOM = "The algorithms work on random hypotheses. Extra milliseconds of zero or less are not drawn."
 
 
@@ -51,8 +61,8 @@ def table(result: Ngrams) -> str:
 
 def engines(result: Ngrams) -> str:
     """The engines that decoded, in words."""
-    labels = dict.fromkeys(row["engine_label"] for row in result["engine"])
-    text = "; and ".join(ENGINES[label].format(**result) for label in labels)
+    ways = dict.fromkeys(row["way"] for row in result["engine"] if row["way"] in ENGINES)
+    text = "; and ".join(ENGINES[way].format(**result) for way in ways)
     return text[0].upper() + text[1:]
 
 
@@ -72,7 +82,7 @@ def in_engine(row: BlockingRow, noise: float) -> dict[str, str]:
     """The cells of a run of an engine."""
     return {
         "engine": row["engine_label"],
-        "way": row["way"],
+        "way": WAYS[row["way"]],
         "beam": str(row["beam_size"]),
         "pieces": str(row["length"]),
         "off, s": f"{Spread.read(row, 'off_seconds'):,.2f}",
@@ -100,11 +110,11 @@ def panel(axes: Axes, result: Ngrams, beam: int) -> None:
     for ((way,), rows), style in zip(grouped(alone, "way").items(), figure.STUDENTS, strict=False):
         values = [1e3 * row["step_seconds"] for row in rows]
         axes.plot([row["length"] for row in rows], values, color=style.color, marker=style.marker, label=way)
-    for (label, way), rows in grouped(result["engine"], "engine_label", "way").items():
-        drawn = [row for row in rows if row["beam_size"] == beam and row["extra_step_seconds"] > 0]
-        values = [1e3 * row["extra_step_seconds"] for row in drawn]
-        name, style = f"{label}, {way}, extra", {"linestyle": LINES[way], "marker": "s", "color": "#000000"}
-        axes.plot([row["length"] for row in drawn], values, label=name, **style)
+    for (label, way), blocking in grouped(result["engine"], "engine_label", "way").items():
+        drawn = [row for row in blocking if row["beam_size"] == beam and row["extra_step_seconds"] > 0]
+        places, values = [row["length"] for row in drawn], [1e3 * row["extra_step_seconds"] for row in drawn]
+        name = f"{label}, {WAYS[way]}, extra"
+        axes.plot(places, values, label=name, linestyle=LINES[way], marker="s", color="#000000")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     lengths = sorted({row["length"] for row in alone})

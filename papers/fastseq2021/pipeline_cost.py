@@ -8,9 +8,14 @@ model folders of several engines are measured, one after the other.
 
 import argparse
 import itertools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
+from msgspec import convert
+
+from formats.measurement import Spread
 from formats.records import sources
 from measure import in_process
 from measure.in_process import Session
@@ -51,18 +56,22 @@ def compared(model: Path, lines: list[str], cores: list[int], workers: int, sess
     prepared = [*pipelines[SYNCHRONOUS].cut(lines)]
     agree(engine, prepared, pipelines, lines)
     with ThreadPoolExecutor(workers) as pool:
-        calls = {ENGINE: lambda: list(pool.map(engine.translate, prepared))}
-        calls |= {way: lambda pipeline=pipeline: list(pipeline.windows(lines)) for way, pipeline in pipelines.items()}
+        calls: dict[str, Callable[[], object]] = {ENGINE: lambda: list(pool.map(engine.translate, prepared))}
+        calls |= {way: partial(translated, pipeline, lines) for way, pipeline in pipelines.items()}
         usages = in_process.timed(calls, session, cores, f"{workers} workers on {len(cores)} cores")
     words = sum(len(line.split()) for line in lines)
     setting = {"engine_label": engine.label, "workers": workers, "cores": cores, "batch_tokens": batch_tokens}
-    return [
-        setting
-        | {"way": way, "source_words": words, **(times := in_process.seconds(runs))}
-        | {"source_words_per_second": words / times["seconds"]}
-        | in_process.ratio("times_engine", runs, usages[ENGINE], "seconds")
-        for way, runs in usages.items()
-    ]
+    rows = []
+    for way, runs in usages.items():
+        speed = words / Spread.of(usage.seconds for usage in runs).middle
+        row = {**setting, "way": way, "source_words": words, "source_words_per_second": speed}
+        times = in_process.seconds(runs) | in_process.ratio("times_engine", runs, usages[ENGINE], "seconds")
+        rows.append(convert(row | times, PipelineRow))
+    return rows
+
+
+def translated(pipeline: Pipeline, lines: list[str]) -> list[object]:
+    return [*pipeline.windows(lines)]
 
 
 def settings(cores: list[int]) -> list[tuple[list[int], int]]:
@@ -82,14 +91,13 @@ def main() -> None:
     lines = list(itertools.islice(itertools.cycle(sources(args.test_set)[: args.sentences]), args.lines))
     cores = sorted(machine.cores(), key=lambda core: core != args.core)  # --core first
     session, shared = in_process.prepared(args)  # after ``cores``, as it leaves one only
-    shared |= {"lines": len(lines), "model": description}
     rows = [
         row
         for model in args.models
         for used, workers in settings(cores)
         for row in compared(model, lines, used, workers, session)
     ]
-    write_json(args.output, {**shared, "rows": rows})
+    write_json(args.output, {**shared, "lines": len(lines), "model": description, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -60,7 +60,8 @@ def probabilities_of(forced: Forced, folder: Path) -> Probabilities:
         with torch.inference_mode():
             inputs = torch.tensor([source]), torch.tensor([start + output[:-1]])
             logits = model(input_ids=inputs[0], decoder_input_ids=inputs[1]).logits[0, len(forced.begin) :]
-            return logits.double().log_softmax(-1)[range(len(output)), output].tolist()
+            found: list[float] = logits.double().log_softmax(-1)[range(len(output)), output].tolist()
+            return found
 
     return probabilities
 

@@ -132,18 +132,9 @@ def prepare(shape: Shape, folder: Path, tokenizer: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     source = make(shape, tokenizer, folder)
     if not (folder / "native").exists():
-        export = [
-            sys.executable,
-            "-m",
-            "nmt_frontier",
-            "import",
-            source,
-            "--output",
-            folder / "native",
-            "--types",
-            *TYPES,
-        ]
-        subprocess.run([*export, *(["--languages", *LANGUAGES] if shape.kind == "m2m_100" else [])], check=True)
+        export = [sys.executable, "-m", "nmt_frontier", "import", str(source), "--output", str(folder / "native")]
+        languages = ["--languages", *LANGUAGES] if shape.kind == "m2m_100" else []
+        subprocess.run([*export, "--types", *TYPES, *languages], check=True)
     if shape.peer and not (folder / "ctranslate2").exists():
         from ctranslate2.converters import TransformersConverter  # inside: it needs transformers
 

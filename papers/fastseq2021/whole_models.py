@@ -16,13 +16,29 @@ import argparse
 import itertools
 import statistics
 from collections.abc import Iterator
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from msgspec import convert
+
+from findings.comparison import CTRANSLATE2, NATIVE
 from nmt_frontier import machine
 from nmt_frontier.command_line import positive
 from nmt_frontier.errors import command
 from nmt_frontier.files import read_json, write_json
+from papers.fastseq2021.documents import (
+    BATCHES,
+    CACHE,
+    IDEAS,
+    NGRAMS,
+    OVERLAP,
+    TRANSFORMERS,
+    Times,
+    Uncached,
+    WayRow,
+    WholeModel,
+)
 from papers.fastseq2021.random_models import MODELS, Shape
 from papers.fastseq2021.whole_decoding import (
     FLOAT32,
@@ -42,71 +58,91 @@ from papers.fastseq2021.whole_decoding import (
 
 
 class Way(NamedTuple):
-    translate: Translate
+    """As ``documents.WayRow``, and what translates."""
+
+    engine: str
+    compute_type: str
     batch: int
-    overlap: bool = False
+    ideas: tuple[str, ...]
+    translate: Translate
+
+    @property
+    def overlap(self) -> bool:
+        return self.engine == CTRANSLATE2 or OVERLAP in self.ideas
+
+    def is_of(self, row: WayRow) -> bool:
+        return self[:4] == (row["engine"], row["compute_type"], row["batch"], tuple(row["ideas"]))
+
+    def __str__(self) -> str:
+        return " ".join(map(str, (*self[:3], *self.ideas)))
 
 
-def ways(shape: Shape, forced: Forced, folder: Path, cores: int) -> Iterator[tuple[str, Way]]:
+def ways(shape: Shape, forced: Forced, folder: Path, cores: int) -> Iterator[Way]:
     """In the order in which they take turns."""
     few, many = shape.batches
     baseline = in_transformers(forced, folder / "huggingface", cores)
     for batch in shape.batches:
-        yield f"transformers, batches of {batch}", Way(baseline, batch)
-    float32 = folder / "native/native-float32"
-    steps = [("", frozenset({"shared_cache", "parallel_scan"})), (", n-grams", frozenset({"shared_cache"}))]
-    plain = in_native(forced, float32, cores, steps[0 if shape.ngram else 1][1])
-    name = f"native, {FLOAT32}"
-    yield name, Way(plain, few)
-    yield (name := f"{name}, overlap"), Way(plain, few, True)
-    if shape.ngram:
-        yield (name := f"{name}, n-grams"), Way(in_native(forced, float32, cores, steps[1][1]), few, True)
-    full = in_native(forced, float32, cores)
-    yield (name := f"{name}, cache"), Way(full, few, True)
-    yield f"{name}, larger batches", Way(full, many, True)
-    yield f"native, {INT8}", Way(in_native(forced, folder / "native/native-int8", cores), many, True)
+        yield Way(TRANSFORMERS, FLOAT32, batch, (), baseline)
+    ideas = tuple(idea for idea in IDEAS if shape.ngram or idea != NGRAMS)
+    native = cache(partial(in_native, forced, folder / "native/native-float32", cores))  # a model for each of its sets
+    for taken in (ideas[:count] for count in range(len(ideas) + 1)):
+        without = frozenset({NGRAMS, CACHE}.intersection(ideas).difference(taken))
+        yield Way(NATIVE, FLOAT32, many if BATCHES in taken else few, taken, native(without))
+    yield Way(NATIVE, INT8, many, ideas, in_native(forced, folder / "native/native-int8", cores))
     if shape.peer:
-        converted = folder / "ctranslate2"
         for kind in TYPES:
-            yield f"CTranslate2, {kind}", Way(in_ctranslate2(forced, converted, cores, kind), many, True)
+            yield Way(CTRANSLATE2, kind, many, (), in_ctranslate2(forced, folder / "ctranslate2", cores, kind))
 
 
-def measure(name: str, args: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
+def measure(name: str, args: argparse.Namespace, before: WholeModel | None) -> WholeModel:
     """The entry of a model, with the rounds of before."""
     shape, folder = MODELS[name], args.folder / name
     prepare(shape, folder, args.tokenizer)
     forced = Forced(shape, folder / "native/native-float32")
     lines = lines_of(args.text, shape, forced)
-    taking = dict(ways(shape, forced, folder, len(machine.cores())))
-    for way in taking.values():  # pages of weights, and threads
+    taking = [*ways(shape, forced, folder, len(machine.cores()))]
+    for way in taking:  # pages of weights, and threads
         forced.run(way.translate, [lines[0][:200]], 1, False)
-    seconds: dict[str, list[float]] = {way: [*before.get("seconds", {}).get(way, [])] for way in taking}
-    outputs: dict[str, Numbers] = {}
+    known = before["ways"] if before else []
+    seconds = {way: [spent for row in known if way.is_of(row) for spent in row["seconds"]] for way in taking}
+    outputs: dict[Way, Numbers] = {}
     for number in range(args.rounds):
-        for label, way in taking.items():
-            spent, outputs[label] = forced.run(way.translate, lines, way.batch, way.overlap)
-            seconds[label].append(round(spent, 3))
-            print(f"{name}, round {number + 1}: {label}: {spent:.2f} s", flush=True)
-    expected = next(iter(outputs.values()))
-    same = {label: sum(map(list.__eq__, found, expected)) for label, found in outputs.items()}
+        for way in taking:
+            spent, outputs[way] = forced.run(way.translate, lines, way.batch, way.overlap)
+            seconds[way].append(round(spent, 3))
+            print(f"{name}, round {number + 1}: {way}: {spent:.2f} s", flush=True)
+    expected = outputs[taking[0]]
+    rows = [row(way, seconds[way], sum(map(list.__eq__, outputs[way], expected))) for way in taking]
+    add_ratios(rows, shape.sentences)
     pieces = sum(map(len, map(forced.tokenizer.encode, lines)))
-    work = {**shape._asdict(), "cores": len(machine.cores()), "pieces": pieces}
-    return {**work, "seconds": seconds, "same": same, **ratios(shape, seconds)}
+    made = {**shape._asdict(), "cores": len(machine.cores()), "pieces": pieces, "ways": rows}
+    return convert(made, WholeModel)
 
 
-def without_cache(name: str, args: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
+def row(way: Way, seconds: list[float], same: int) -> WayRow:
+    return {
+        "engine": way.engine,
+        "compute_type": way.compute_type,
+        "batch": way.batch,
+        "ideas": [*way.ideas],
+        "seconds": seconds,
+        "same": same,
+    }
+
+
+def without_cache(name: str, args: argparse.Namespace, before: Uncached | None) -> Uncached:
     """One source in transformers, with and without the keys and values of earlier steps, with the rounds of before."""
     shape, folder = MODELS[name], args.folder / name
     prepare(shape, folder, args.tokenizer)
     forced = Forced(shape, folder / "native/native-float32")
     lines = lines_of(args.text, shape, forced)[:1]
-    cached = {"cached": True, "not cached": False}
+    cached = {"cached": True, "uncached": False}
     taking = {
         label: in_transformers(forced, folder / "huggingface", len(machine.cores()), use_cache)
         for label, use_cache in cached.items()
     }
     forced.run(taking["cached"], [lines[0][:200]], 1, False)  # pages of weights, and threads
-    seconds: dict[str, list[float]] = {way: [*before.get("seconds", {}).get(way, [])] for way in taking}
+    seconds = {label: [*before["seconds"][label]] if before else [] for label in taking}
     for _ in range(args.rounds):
         for label, translate in taking.items():
             seconds[label].append(round(forced.run(translate, lines, 1, False)[0], 3))
@@ -114,26 +150,31 @@ def without_cache(name: str, args: argparse.Namespace, before: dict[str, Any]) -
     return {"sources": len(lines), "seconds": seconds}
 
 
-def ratios(shape: Shape, seconds: dict[str, list[float]]) -> dict[str, Any]:
+def add_ratios(rows: list[WayRow], sentences: int) -> None:
     """Sources per second, and how many times faster ways are, round by round: than transformers with its better
     batch, than the way without the last idea, and than CTranslate2 in the same type."""
-    middle = {way: statistics.median(runs) for way, runs in seconds.items()}
-    baseline = min((way for way in seconds if way.startswith("transformers")), key=middle.__getitem__)
-    steps = [way for way in seconds if way.startswith(f"native, {FLOAT32}")]
-    peers = {steps[-1]: f"CTranslate2, {FLOAT32}", f"native, {INT8}": f"CTranslate2, {INT8}"}
+    baseline = min((row for row in rows if row["engine"] == TRANSFORMERS), key=middle)
+    for row in rows:
+        row["sources_per_second"] = round(sentences / middle(row), 3)
+        row["times_faster"] = None if row is baseline else faster(row, baseline)
+    native = [row for row in rows if row["engine"] == NATIVE]
+    steps = [row for row in native if row["compute_type"] == FLOAT32]
+    for before, step in itertools.pairwise(steps):
+        step["by_idea"] = faster(step, before)
+    complete = [row for row in native if row is steps[-1] or row not in steps]
+    for own, peer in itertools.product(complete, (row for row in rows if row["engine"] == CTRANSLATE2)):
+        if own["compute_type"] == peer["compute_type"]:
+            own["over_ctranslate2"] = faster(own, peer)
 
-    def faster(way: str, other: str) -> dict[str, float]:
-        values = [slow / fast for slow, fast in zip(seconds[other], seconds[way], strict=True)]
-        found = {"median": statistics.median(values), "lowest": min(values), "highest": max(values)}
-        return {name: round(value, 3) for name, value in found.items()}
 
-    return {
-        "sources_per_second": {way: round(shape.sentences / spent, 3) for way, spent in middle.items()},
-        "baseline": baseline,
-        "times_faster": {way: faster(way, baseline) for way in seconds if way != baseline},
-        "by_idea": {way: faster(way, other) for other, way in itertools.pairwise(steps)},
-        "over_ctranslate2": {way: faster(way, peer) for way, peer in peers.items() if peer in seconds},
-    }
+def middle(row: WayRow) -> float:
+    return statistics.median(row["seconds"])
+
+
+def faster(row: WayRow, other: WayRow) -> Times:
+    values = [slow / fast for slow, fast in zip(other["seconds"], row["seconds"], strict=True)]
+    median, lowest, highest = (round(value, 3) for value in (statistics.median(values), min(values), max(values)))
+    return {"median": median, "lowest": lowest, "highest": highest}
 
 
 def main() -> None:
@@ -145,7 +186,7 @@ def main() -> None:
     result = {"models": {}} | (read_json(args.output) if args.output.exists() else {}) | described()
     for name in args.models:
         entries = result.setdefault(key, {})
-        entries[name] = take(name, args, entries.get(name, {}))
+        entries[name] = take(name, args, entries.get(name))
         write_json(args.output, result)
 
 

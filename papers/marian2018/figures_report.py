@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from findings import captions
-from findings.comparison import BASELINE, NATIVE
+from findings.comparison import BASELINE, NATIVE, spread
 from formats import measurement
 from formats.measurement import Measurement, Spread
 from nmt_frontier.errors import UserError
@@ -45,17 +45,17 @@ LINES = {
     NATIVE: Line("native engine: cost measured, BLEU the paper's", "#d55e00", "-", True),
     BASELINE: Line("OpenNMT-tf: cost measured, BLEU the paper's", "#e69f00", "-.", True),
 }
-SEARCHES = {NATIVE: {"engine": NATIVE, "map": True}, BASELINE: {"engine": BASELINE, "map": False}}  # of the records
+MAPPED = {NATIVE: True, BASELINE: False}  # whether the records of an engine have a vocabulary map
 BASELINES = "baselines"
 MARKERS = {BASELINES: "X", "teachers": "D", "recurrent": "^", "averaging attention": "s", "Transformer": "o"}
-FAMILIES = {  # by what the paper's name of a system has, the first that fits
-    "Baseline": BASELINES,
-    "Sockeye": BASELINES,
-    "(teacher)": "teachers",
-    "RNN": "recurrent",
-    "AAN": "averaging attention",
-    "Transformer": "Transformer",
+ROWS = {  # of the paper's tables, by family
+    BASELINES: "1 2",
+    "teachers": "3 4",
+    "recurrent": "18 19 20 21 22",
+    "averaging attention": "11 12 13 13i 15 15i 16 16i 17 17i 23i 24i",
+    "Transformer": "5 6 7 7i 8 9 10 10i 14 14i",
 }
+FAMILIES = {row: family for family, rows in ROWS.items() for row in rows.split()}
 TITLE = "{} of Junczys-Dowmunt et al. 2018, {}. Hollow: the paper's. Filled: cost measured, BLEU the paper's"
 NOTE = """Numbers: rows of the paper's tables; i: in 16 bits, 7i in 8. Measured: random weights, which have no BLEU, so
 each stands at that of the paper's row; {} sentences of {}, {}, one core of {}, at the price of the paper's whole {}, {}
@@ -86,8 +86,8 @@ def points(records: list[Measurement]) -> list[Point]:
     measured = [
         _point(system, line, _cost(record))
         for system in _greedy(systems)
-        for line, search in SEARCHES.items()
-        if (record := timed(system.printed._replace(**search), records))
+        for line, mapped in MAPPED.items()
+        if (record := timed(system.printed._replace(engine=line, map=mapped), records))
     ]
     if not measured:
         raise UserError("no record is of a system of Junczys-Dowmunt et al. 2018 (papers/marian2018/claims.csv)")
@@ -95,8 +95,7 @@ def points(records: list[Measurement]) -> list[Point]:
 
 
 def _point(system: Published, line: str, cost: Spread) -> Point:
-    family = next(family for part, family in FAMILIES.items() if part in system.printed.system)
-    return Point(system.printed.row, line, family, system.bleu, cost)
+    return Point(system.printed.row, line, FAMILIES[system.printed.row], system.bleu, cost)
 
 
 def _greedy(systems: list[Published]) -> list[Published]:
@@ -107,7 +106,7 @@ def _greedy(systems: list[Published]) -> list[Published]:
 
 def _cost(record: Measurement) -> Spread:
     """Source tokens per USD: the median with the slowest and the fastest run. Raises UserError without tokens."""
-    middle, low, high = record.timing.text_seconds
+    middle, low, high = spread(record, "text_seconds")
     slower = middle / high, middle / low
     return Spread(*(tokens_per_usd(record.tokens_per_second * share, PRICES[CPU]) for share in (1.0, *slower)))
 
@@ -143,7 +142,8 @@ def _draw_family(axes: Axes, look: Line, family: list[Point]) -> None:
     ordered = sorted(family, key=lambda point: point.cost)
     name = ordered[0].family
     axes.errorbar(
-        *zip(*(point.place for point in ordered), strict=True),
+        [point.bleu for point in ordered],
+        [point.cost.middle for point in ordered],
         yerr=figure.whiskers(*(point.cost for point in ordered)),
         marker=MARKERS[name],
         color=look.color,

@@ -6,12 +6,15 @@ the row before memoization. Auto-tuning keeps 16 bits for every product (papers.
 of Table 2 is row 4. Row 7 is missing: it clips what products in float32 read.
 """
 
+from dataclasses import replace
+
 from experiments import table_rows
 from experiments.table_rows import Row
+from formats.measurement import Place
 from nmt_frontier.errors import command
+from report.claims import MARIAN, SINGLE
 
 BATCH = 384  # tokens
-ALONE = ", one sentence at a time"  # the rungs of rows that decode so end with it
 
 
 def of(system: str, type: str, vocabulary_map: bool = True, without: frozenset[str] = frozenset()) -> Row:
@@ -19,35 +22,38 @@ def of(system: str, type: str, vocabulary_map: bool = True, without: frozenset[s
 
 
 TABLE_2 = {
-    "(1) Transformer-base-AAN": of("marian-base-aan", "float32", vocabulary_map=False),
-    "(2) +shortlist": of("marian-base-aan", "float32"),
-    "(3) +int16": of("marian-base-aan", "int16", without=frozenset({"packed"})),
-    "(4) +memoization": of("marian-base-aan", "int16"),
-    "(5) +auto-tuning": of("marian-base-aan", "int16"),
-    "(6) Transformer-big": of("marian-big", "float32"),
-    "(8) +int8 (+mem.)": of("marian-big", "int8"),
+    "1": of("marian-base-aan", "float32", vocabulary_map=False),
+    "2": of("marian-base-aan", "float32"),
+    "3": of("marian-base-aan", "int16", without=frozenset({"packed"})),
+    "4": of("marian-base-aan", "int16"),
+    "5": of("marian-base-aan", "int16"),
+    "6": of("marian-big", "float32"),
+    "8": of("marian-big", "int8"),
 }
 TABLE_4 = {
-    "(7) Transformer-big": of("marian-big", "float32"),
-    "(7i) Transformer-big-int8": of("marian-big", "int8"),
-    "(10) Transformer-base": of("marian-base", "float32"),
-    "(10i) Transformer-base-int16": of("marian-base", "int16"),
-    "(13) Transformer-base-AAN": of("marian-base-aan", "float32"),
-    "(13i) Transformer-base-AAN-int16": of("marian-base-aan", "int16"),
-    "(14) Transformer-small": of("marian-small", "float32"),
-    "(14i) Transformer-small-int16": of("marian-small", "int16"),
-    "(15i) Transformer-small-AAN-int16": of("marian-small-aan", "int16"),
-    "(16i) Transformer-small-AAN-int16 -ffn": of("marian-small-aan-gated", "int16"),
-    "(17) Transformer-small-AAN -ffn -gate": of("marian-small-aan-plain", "float32"),
-    "(17i) Transformer-small-AAN-int16 -ffn -gate": of("marian-small-aan-plain", "int16"),
-    "(23i) Transformer-tiny-256-AAN-int16 -ffn -gate": of("marian-tiny-256-aan-plain", "int16"),
-    "(24i) Transformer-tiny-192-AAN-int16 -ffn -gate": of("marian-tiny-192-aan-plain", "int16"),
+    "7": of("marian-big", "float32"),
+    "7i": of("marian-big", "int8"),
+    "10": of("marian-base", "float32"),
+    "10i": of("marian-base", "int16"),
+    "13": of("marian-base-aan", "float32"),
+    "13i": of("marian-base-aan", "int16"),
+    "14": of("marian-small", "float32"),
+    "14i": of("marian-small", "int16"),
+    "15i": of("marian-small-aan", "int16"),
+    "16i": of("marian-small-aan-gated", "int16"),
+    "17": of("marian-small-aan-plain", "float32"),
+    "17i": of("marian-small-aan-plain", "int16"),
+    "23i": of("marian-tiny-256-aan-plain", "int16"),
+    "24i": of("marian-tiny-192-aan-plain", "int16"),
 }
 TABLES = {"2": TABLE_2, "4": TABLE_4}
 
 
-def alone(row: Row) -> Row:
-    return row._replace(batch_sentences=1, share=0.5)
+def places(table: str) -> dict[Place, Row]:
+    """The rows of a table, those of Table 2 also one sentence at a time."""
+    rows = {Place(MARIAN, table, number): row for number, row in TABLES[table].items()}
+    single = {replace(place, way=SINGLE): row._replace(batch_sentences=1, share=0.5) for place, row in rows.items()}
+    return rows | (single if table == "2" else {})
 
 
 def main() -> None:
@@ -55,10 +61,7 @@ def main() -> None:
     parser.add_argument("--table", choices=TABLES, required=True)
     args = parser.parse_args()
 
-    rows = dict(TABLES[args.table])
-    if args.table == "2":
-        rows |= {f"{name}{ALONE}": alone(row) for name, row in rows.items()}
-    table_rows.measure(rows, table_rows.by_system(args.models), args)
+    table_rows.measure(places(args.table), table_rows.by_system(args.models), args)
 
 
 if __name__ == "__main__":

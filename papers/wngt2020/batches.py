@@ -9,25 +9,28 @@ settings of table 6, optimised. The command is in results/reference/wngt2020-spe
 from experiments import table_rows
 from experiments.table_rows import Row
 from findings.comparison import BASELINE, BEAM, CTRANSLATE2
+from formats.measurement import Place
 from nmt_frontier.errors import command
+from report.claims import WNGT
 
 BASE, SMALL = "wngt2020-base", "wngt2020-4-3"
 OWN = 32  # sentences of a batch in OpenNMT-tf's automatic configuration
 IN_ORDER = frozenset({"sorting", "overlap"})
-ROWS = {
-    "OpenNMT-tf, greedy, similar lengths": Row(BASE, engine=BASELINE, batch_sentences=OWN),
-    "CTranslate2, in order": Row(BASE, engine=CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER),
-    "CTranslate2, in order, int8": Row(BASE, "int8", CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER),
-    "CTranslate2, sorted, int8": Row(BASE, "int8", CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER - {"sorting"}),
-    "native engine, not packed": Row(BASE, "int8", vocabulary_map=True, without=frozenset({"packed"})),
-    "native engine, packed": Row(BASE, "int8", vocabulary_map=True),
-    "OpenNMT-tf, beam 4, similar lengths, (4:3)": Row(SMALL, engine=BASELINE, beam_size=BEAM, batch_sentences=OWN),
+ROWS = {  # by keys of their places
+    "greedy": Row(BASE, engine=BASELINE, batch_sentences=OWN),
+    "ctranslate2": Row(BASE, engine=CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER),
+    "int8": Row(BASE, "int8", CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER),
+    "sorting": Row(BASE, "int8", CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER - {"sorting"}),
+    "native": Row(BASE, "int8", vocabulary_map=True, without=frozenset({"packed"})),
+    "packed": Row(BASE, "int8", vocabulary_map=True),
+    "beam": Row(SMALL, engine=BASELINE, beam_size=BEAM, batch_sentences=OWN),
 }
 
 
 def main() -> None:
     args = table_rows.parser(__doc__).parse_args()
-    table_rows.measure(ROWS, table_rows.by_system(args.models), args)
+    rows = {Place(WNGT, row=name): row for name, row in ROWS.items()}
+    table_rows.measure(rows, table_rows.by_system(args.models), args)
 
 
 if __name__ == "__main__":

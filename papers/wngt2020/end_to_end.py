@@ -10,6 +10,7 @@ with a beam of 4, on one core.
 """
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from findings.comparison import BASELINE, BEAM
@@ -25,12 +26,12 @@ from nmt_frontier.search.pipeline import MANY_CORES
 
 def configurations(baseline: ModelFolder, *rounded: ModelFolder, label: str, **common: Any) -> list[Configuration]:
     """One system: ``baseline`` in OpenNMT-tf, ``rounded`` of other engines in 8 bits. common: fields of all."""
-    everywhere = machine.cores()
+    everywhere, base = machine.cores(), Configuration(baseline, baseline=True, **common)
     todo = []
     for cores in dict.fromkeys((everywhere[:1], everywhere)):
-        shared = {**common, "cores": cores, "label": f"{label}.{len(cores)}-cores"}
-        todo += [Configuration(baseline, beam_size=BEAM, baseline=True, batch_tokens=ONE_CORE, **shared)]
-        todo += [optimised(model, **shared) for model in rounded]
+        name = f"{label}.{len(cores)}-cores"
+        todo += [replace(base, beam_size=BEAM, batch_tokens=ONE_CORE, cores=cores, label=name)]
+        todo += [optimised(model, cores, label=name, **common) for model in rounded]
     return todo
 
 
@@ -42,15 +43,15 @@ def optimised(model: ModelFolder, cores: tuple[int, ...], **shared: Any) -> Conf
 
 def searches(exact: ModelFolder, label: str) -> list[Configuration]:
     """The searches of the same weights in float32 that lost BLEU is relative to."""
-    common = {"batch_tokens": ONE_CORE, "cores": machine.cores()[:1]}
-    return [Configuration(exact, beam_size=beam, **common, label=f"{label}.beam-{beam}") for beam in (1, BEAM)]
+    greedy = Configuration(exact, batch_tokens=ONE_CORE, cores=machine.cores()[:1])
+    return [replace(greedy, beam_size=beam, label=f"{label}.beam-{beam}") for beam in (1, BEAM)]
 
 
 def by_system(models: list[ModelFolder]) -> dict[str, list[ModelFolder]]:
     """Folders by system, OpenNMT-tf's first. Raises UserError without exactly one of those or without others."""
     found: dict[str, list[ModelFolder]] = {}
     for model in models:
-        found.setdefault(model.description.system, []).append(model)
+        found.setdefault(model.description.system or "", []).append(model)
     for name, folders in found.items():
         folders.sort(key=lambda folder: folder.engine.name != BASELINE)
         others = [folder.engine.name != BASELINE for folder in folders]
@@ -70,7 +71,7 @@ def main() -> None:
     todo = []
     for name, (baseline, *rounded) in by_system(args.models).items():
         todo += configurations(baseline, *rounded, label=name, **protocol.text(baseline, args.sentences))
-    todo += [search for exact in args.exact for search in searches(exact, exact.description.system)]
+    todo += [search for exact in args.exact for search in searches(exact, exact.description.system or "")]
     measurement.write(args.output, protocol.timed(todo, args))
 
 

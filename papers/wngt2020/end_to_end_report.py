@@ -7,21 +7,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from findings.captions import mark, once
-from findings.comparison import BASELINE, CTRANSLATE2, NATIVE, times_faster
+from findings.comparison import BASELINE, CTRANSLATE2, NATIVE, spread, times_faster
 from formats import measurement
-from formats.measurement import Measurement
+from formats.measurement import Measurement, Spread
+from formats.shape import registry, shape
 from report import claims, figure, table_parts
 
 read = measurement.read
 
-SHAPES = (
-    "6:6 d512 ff2048 h8",
-    "4:3 d256 ff2048 h8 shared",
-    "6:3 d256 ff1024 h8 shared",
-    "4:3 d256 ff1024 h8 shared",
-)  # of rows 1 to 4 and, optimised, 5 to 8 of table 6 of WNGT 2020
+SHAPES = "wngt2020-base", "wngt2020-4-3-2xffn", "wngt2020-6-3", "wngt2020-4-3"  # rows 1 to 4 of table 6, then 5 to 8
 PAPER = {  # by shape: seconds for newstest2019 on one core, OpenNMT-tf and optimised
-    name: tuple(claims.value(claims.WNGT, "6", place, "seconds with loading") for place in (row, row + len(SHAPES)))
+    str(shape(registry()[name])): tuple(
+        claims.value(claims.WNGT, "6", place, "total_seconds") for place in (row, row + len(SHAPES))
+    )
     for row, name in enumerate(SHAPES, 1)
 }
 MEASURED = """Seconds for the whole test set from text to text, loading of the engine and the model included, the
@@ -136,7 +134,7 @@ def native(system: Ways, records: list[Measurement]) -> dict[str, str]:
 
 
 def seconds(record: Measurement, records: list[Measurement]) -> str:
-    return f"{record.timing.total_seconds:,.1f}{mark(record)}{once(record, records)}"
+    return f"{total(record):,.1f}{mark(record)}{once(record, records)}"
 
 
 @figure.styled
@@ -155,23 +153,23 @@ def draw(records: list[Measurement]) -> Figure:
     shown = [any(records_of_way) for records_of_way in zip(*systems, strict=True)]
     table_parts.around(picture, TITLE, dict(itertools.compress(COLORS.items(), shown)), records)
     if any(record.scores.bleu is not None for record in records):
-        style = {"va": "center", "fontsize": 8, "weight": "bold"}
-        axes.text(COLUMN, -0.6, "BLEU, loss", transform=axes.get_yaxis_transform(), **style)
+        beside = axes.get_yaxis_transform()
+        axes.text(COLUMN, -0.6, "BLEU, loss", transform=beside, va="center", fontsize=8, weight="bold")
     return picture
 
 
 def line(axes: Axes, place: float, system: Ways, records: list[Measurement]) -> None:
     """From the seconds of the baseline to the optimised ones; on the right BLEU and its loss."""
-    ends = [record.timing.total_seconds.middle for record in system.measured]
+    ends = [total(record).middle for record in system.measured]
     axes.plot([max(ends), min(ends)], [place, place], color="#cccccc", linewidth=3, zorder=1)
     for record, color in zip(system, COLORS.values(), strict=True):
         if record is None:
             continue
-        spread = record.timing.total_seconds
-        axes.errorbar(spread.middle, place, xerr=figure.whiskers(spread), fmt="o", color=color, elinewidth=1)
+        whiskers = figure.whiskers(total(record))
+        axes.errorbar(total(record).middle, place, xerr=whiskers, fmt="o", color=color, elinewidth=1)
     for record, side in ((max(system.measured, key=total), "left"), (min(system.measured, key=total), "right")):
-        spread, points = record.timing.total_seconds, 8 if side == "left" else -8
-        text, end = f"{spread.middle:,.1f} s{mark(record)}", spread.high if side == "left" else spread.low
+        seconds, points = total(record), 8 if side == "left" else -8
+        text, end = f"{seconds.middle:,.1f} s{mark(record)}", seconds.high if side == "left" else seconds.low
         annotate(axes, text, (end, place), (points, 0), ha=side, va="center")
     ratios(axes, place, system)
     text = " → ".join(dict.fromkeys(map(table_parts.bleu, system.measured)))
@@ -179,8 +177,8 @@ def line(axes: Axes, place: float, system: Ways, records: list[Measurement]) -> 
     axes.text(COLUMN, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=8)
 
 
-def total(record: Measurement) -> float:
-    return record.timing.total_seconds.middle
+def total(record: Measurement) -> Spread:
+    return spread(record, "total_seconds")
 
 
 def ratios(axes: Axes, place: float, system: Ways) -> None:
@@ -193,12 +191,13 @@ def ratios(axes: Axes, place: float, system: Ways) -> None:
     faster = sorted(system.measured[1:], key=total)
     for record, side in zip(faster, aligned, strict=True):
         ratio = times_faster(record, system.baseline, "total_seconds")
-        at = (total(record) * total(system.baseline)) ** 0.5 if alone else total(record)
+        own = total(record).middle
+        at = (own * total(system.baseline).middle) ** 0.5 if alone else own
         annotate(axes, f"×{ratio.middle:.1f}", (at, place), (0, 3 if alone else 5), ha=side, va="bottom")
 
 
-def annotate(axes: Axes, text: str, at: tuple[float, float], points: tuple[int, int], **style: str) -> None:
-    axes.annotate(text, at, points, textcoords="offset points", fontsize=8, **style)
+def annotate(axes: Axes, text: str, at: tuple[float, float], points: tuple[int, int], ha: str, va: str) -> None:
+    axes.annotate(text, at, points, textcoords="offset points", fontsize=8, ha=ha, va=va)
 
 
 def name(system: Ways) -> str:

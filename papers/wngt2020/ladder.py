@@ -18,12 +18,12 @@ rung is held to that choice. The first engine in float32 with a beam of 4 is no 
 import argparse
 import itertools
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from findings import comparison
 from findings.comparison import fastest
 from formats import ctranslate2_products, measurement
-from formats.measurement import UNTRAINED, Measurement
+from formats.measurement import UNTRAINED, Measurement, Place
 from measure import protocol
 from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
@@ -33,23 +33,32 @@ from nmt_frontier.search import loading
 from papers.wngt2020.rungs import (
     BATCHES,
     BEAM,
+    BEST,
     EXACT,
     GREEDY,
     HELD,
     HELD_PEER,
+    INT8,
+    INT16,
+    MAP,
     MAP_PER_SENTENCE,
     NATIVE,
     OVERLAPPING,
-    OWN_SEARCH,
+    PACKED,
     PEER,
     SEARCH,
+    SORTING,
 )
+from report.claims import WNGT
+
+Rungs = dict[str, Configuration]  # by key
+Key = TypeVar("Key", str, int)  # of a rung, or the tokens of a batch
 
 Folders = dict[str, ModelFolder]  # by type
 
 
 def toolkit(baseline: ModelFolder, **shared: Any) -> dict[str, Configuration]:
-    """The rungs of OpenNMT-tf, all switches off. shared: fields of all configurations."""
+    """The rungs of OpenNMT-tf by key, all switches off. shared: fields of all configurations."""
     shared |= {"cores": machine.cores()[:1], "batch_tokens": ONE_CORE, "without": frozenset({"sorting", "overlap"})}
     greedy = Configuration(baseline, baseline=True, **shared)
     return {BEAM: replace(greedy, beam_size=comparison.BEAM), GREEDY: greedy}
@@ -63,11 +72,11 @@ def rungs(baseline: ModelFolder, exact: ModelFolder, rounded: ModelFolder, **sha
     if isa not in (None, HELD):
         ladder[HELD_PEER] = replace(plain, isa=HELD)
     ladder[PEER] = plain
-    ladder["8 bits"] = replace(plain, model=rounded)
-    last = ladder["sorted batches"] = ladder["8 bits"].but(again={"sorting"})
+    ladder[INT8] = replace(plain, model=rounded)
+    last = ladder[SORTING] = ladder[INT8].but(again={"sorting"})
     if ctranslate2_products.packs():
-        last = ladder["packed matrices"] = last.but(again={"packed"})
-    last = ladder["vocabulary map"] = replace(last, vocabulary_map=True)
+        last = ladder[PACKED] = last.but(again={"packed"})
+    last = ladder[MAP] = replace(last, vocabulary_map=True)
     ladder[OVERLAPPING] = last.but(again={"overlap"})
     return ladder
 
@@ -84,11 +93,11 @@ def without_ctranslate2(baseline: ModelFolder, by_type: Folders, **shared: Any) 
     exact = replace(ladder[GREEDY], model=by_type["float32"], baseline=False)
     ladder[EXACT] = exact.but(without={"map_per_sentence"})
     if "int16" in by_type:
-        ladder["16 bits"] = replace(ladder[EXACT], model=by_type["int16"])
-    ladder["8 bits"] = replace(ladder[EXACT], model=by_type["int8"])
-    last = ladder["vocabulary map"] = replace(ladder["8 bits"], vocabulary_map=True)
+        ladder[INT16] = replace(ladder[EXACT], model=by_type["int16"])
+    ladder[INT8] = replace(ladder[EXACT], model=by_type["int8"])
+    last = ladder[MAP] = replace(ladder[INT8], vocabulary_map=True)
     last = ladder[MAP_PER_SENTENCE] = last.but(again={"map_per_sentence"})
-    last = ladder["sorted batches"] = last.but(again={"sorting"})
+    last = ladder[SORTING] = last.but(again={"sorting"})
     ladder[OVERLAPPING] = last.but(again={"overlap"})
     return ladder
 
@@ -96,7 +105,7 @@ def without_ctranslate2(baseline: ModelFolder, by_type: Folders, **shared: Any) 
 def on_one_core(last: Configuration) -> dict[int, Configuration]:
     """The last rung by the tokens of its batches, including its own size."""
     others = {size: replace(last, batch_tokens=size, label=f"{size}-tokens") for size in BATCHES}
-    return others | {last.batch_tokens: last}
+    return others | {last.batch_tokens or ONE_CORE: last}
 
 
 def on_all_cores(last: Configuration) -> dict[int, Configuration]:
@@ -108,11 +117,11 @@ def on_all_cores(last: Configuration) -> dict[int, Configuration]:
     return {size: replace(workers, batch_tokens=size, label=f"all-cores.{size}-tokens") for size in BATCHES}
 
 
-def reference(name: str, exact: ModelFolder, last: Configuration) -> dict[str, Configuration]:
+def reference(exact: ModelFolder, last: Configuration) -> dict[str, Configuration]:
     """The search that a trained model's lost BLEU is relative to, otherwise decoded like the last rung."""
     if exact.description.role == UNTRAINED:
         return {}
-    return {name: replace(last, model=exact, beam_size=comparison.BEAM, vocabulary_map=False)}
+    return {SEARCH: replace(last, model=exact, beam_size=comparison.BEAM, vocabulary_map=False)}
 
 
 def by_engine(models: list[ModelFolder]) -> dict[str, Folders]:
@@ -128,28 +137,21 @@ def by_engine(models: list[ModelFolder]) -> dict[str, Folders]:
     return found
 
 
-def all_rungs(
-    baseline: ModelFolder, models: list[ModelFolder], sentences: int | None
-) -> tuple[list[dict[str, Configuration]], dict]:
+def all_rungs(baseline: ModelFolder, models: list[ModelFolder], sentences: int | None) -> tuple[list[Rungs], Rungs]:
     """The rungs of each engine, from the lowest to the highest, and the search that lost BLEU is relative to."""
     peer, native = by_engine(models).values()
     if not peer:
         ladder = without_ctranslate2(baseline, native, **protocol.text(native["int8"], sentences))
-        return [ladder], reference(OWN_SEARCH, native["float32"], ladder[OVERLAPPING])
+        return [ladder], reference(native["float32"], ladder[OVERLAPPING])
     ladder = rungs(baseline, peer["float32"], peer["int8"], **protocol.text(peer["int8"], sentences))
     last = ladder[OVERLAPPING]
     ladders = [ladder, *([native_rungs(native["int8"], last)] if "int8" in native else [])]
-    return ladders, reference(SEARCH, peer["float32"], last)
+    return ladders, reference(peer["float32"], last)
 
 
 def best(by_tokens: dict[int, Measurement]) -> Measurement:
     """The fastest of the records by tokens of a batch, as a rung."""
-    record = fastest(by_tokens)
-    how = record.decoding
-    name = f"best of {len(by_tokens)} sizes of batches: {how.batch_tokens:,} tokens"
-    workers = f"{how.workers} workers on {len(how.cores)} cores, " if how.workers > 1 else ""
-    engine = f"{NATIVE}, " if how.engine == comparison.NATIVE else ""
-    return replace(record, rung=engine + workers + name)
+    return placed({BEST: fastest(by_tokens)})[0]
 
 
 def main() -> None:
@@ -167,19 +169,21 @@ def main() -> None:
     tops = [[*ladder.values()][-1] for ladder in ladders]
     sizes, everywhere = [*map(on_one_core, tops)], [*filter(None, map(on_all_cores, tops))]
 
-    todo = list(dict.fromkeys(itertools.chain(*(part.values() for part in (*ladders, *sizes, *everywhere, apart)))))
+    rungs = itertools.chain(*(part.values() for part in ladders))
+    by_tokens = itertools.chain(*(part.values() for part in (*sizes, *everywhere)))
+    todo = list(dict.fromkeys([*rungs, *by_tokens, *apart.values()]))
     records = dict(zip(todo, protocol.timed(todo, args), strict=True))
 
-    def found(part: dict[Any, Configuration]) -> dict[Any, Measurement]:
+    def found(part: dict[Key, Configuration]) -> dict[Key, Measurement]:
         return {key: records[configuration] for key, configuration in part.items()}
 
-    rows = [row for both in zip(ladders, sizes, strict=True) for row in (*named(found(both[0])), best(found(both[1])))]
-    rows += [best(found(by_tokens)) for by_tokens in everywhere]
-    measurement.write(args.output, [*rows, *named(found(apart))])
+    rows = [row for both in zip(ladders, sizes, strict=True) for row in (*placed(found(both[0])), best(found(both[1])))]
+    rows += [best(found(part)) for part in everywhere]
+    measurement.write(args.output, [*rows, *placed(found(apart))])
 
 
-def named(rungs: dict[str, Measurement]) -> list[Measurement]:
-    return [replace(record, rung=name) for name, record in rungs.items()]
+def placed(rungs: dict[str, Measurement]) -> list[Measurement]:
+    return [replace(record, place=Place(WNGT, row=name)) for name, record in rungs.items()]
 
 
 if __name__ == "__main__":

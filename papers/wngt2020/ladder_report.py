@@ -10,19 +10,36 @@ from findings.comparison import times_faster
 from formats import measurement
 from formats.measurement import Measurement
 from formats.shape import registry, shape
-from papers.wngt2020.rungs import BEAM, EXACT, GREEDY, HELD, HELD_PEER, NATIVE, OVERLAPPING, OWN_SEARCH, PEER, SEARCH
+from papers.wngt2020.rungs import (
+    BEAM,
+    BEST,
+    EXACT,
+    GREEDY,
+    HELD,
+    HELD_PEER,
+    INT8,
+    INT16,
+    LABELS,
+    MAP,
+    NATIVE,
+    OVERLAPPING,
+    PACKED,
+    PEER,
+    SEARCH,
+    SORTING,
+)
 from report import claims, figure, markup, table_parts
 
 read = measurement.read
 
-RUNGS = (GREEDY, "CTranslate2", "8 bits", "sorted batches", "packed matrices", "vocabulary map")  # of the paper
+RUNGS = (GREEDY, PEER, INT8, SORTING, PACKED, MAP)  # of the paper
 PAPER = {  # table 5 of WNGT 2020: target tokens/s and BLEU of Base on one core of 2020
-    name: (claims.value(claims.WNGT, "5", row, "target tokens per second"), claims.value(claims.WNGT, "5", row, "BLEU"))
-    for row, name in enumerate(RUNGS, 1)
+    rung: tuple(claims.value(claims.WNGT, "5", row, quantity) for quantity in ("target_tokens_per_second", "BLEU"))
+    for row, rung in enumerate(RUNGS, 1)
 }
 TINY = {  # table 3 of OpenNMT at WNMT 2018: seconds of newstest2014 on one core, and BLEU of "Tiny", by its rungs
-    name: tuple(claims.value(claims.WNMT, "3", row, quantity, "newstest2014") for quantity in ("seconds", "BLEU"))
-    for row, name in enumerate((EXACT, "16 bits", "vocabulary map"), 7)
+    rung: tuple(claims.value(claims.WNMT, "3", row, quantity, "newstest2014") for quantity in ("seconds", "BLEU"))
+    for row, rung in enumerate((EXACT, INT16, MAP), 7)
 }
 TINY_SHAPE = str(shape(registry()["wnmt2018-rnn-tiny"]))
 NOTE = """
@@ -60,24 +77,38 @@ GAP = 0.5  # in bars, between one core and all cores
 
 def without_reference(records: list[Measurement]) -> list[Measurement]:
     """The rungs on one core and those on all cores, without the search that BLEU is lost against."""
-    return [record for record in records if record.rung not in (SEARCH, OWN_SEARCH)]
+    return [record for record in records if record.place.row != SEARCH]
+
+
+def label(record: Measurement) -> str:
+    """The name of a rung for people."""
+    how = record.decoding
+    if record.place.row != BEST:
+        return LABELS[record.place.row]
+    name = f"best of {len(record.tried or ())} sizes of batches: {how.batch_tokens:,} tokens"
+    workers = f"{how.workers} workers on {len(how.cores)} cores, " if how.workers > 1 else ""
+    engine = f"{LABELS[NATIVE]}, " if how.engine == comparison.NATIVE else ""
+    return engine + workers + name
 
 
 def paper_of(record: Measurement, rungs: dict[str, Measurement]) -> tuple[float, float] | None:
     """Speed-up over the first row, and BLEU, of the paper's row for this rung; None if it has none."""
-    if PEER in rungs and record.rung in PAPER:
-        return PAPER[record.rung][0] / PAPER[GREEDY][0], PAPER[record.rung][1]
-    if PEER not in rungs and record.system.shape == TINY_SHAPE and record.rung in TINY:
-        return TINY[EXACT][0] / TINY[record.rung][0], TINY[record.rung][1]
+    rung = record.place.row
+    if PEER in rungs and rung in PAPER:
+        return PAPER[rung][0] / PAPER[GREEDY][0], PAPER[rung][1]
+    if PEER not in rungs and record.system.shape == TINY_SHAPE and rung in TINY:
+        return TINY[EXACT][0] / TINY[rung][0], TINY[rung][1]
     return None
 
 
 def table(records: list[Measurement]) -> str:
-    rungs = {record.rung: record for record in records}
+    rungs = {record.place.row: record for record in records}
     shown = without_reference(records)
     ladder = [record for record in shown if len(record.decoding.cores) == 1]
     above = zip([None, *ladder], ladder, strict=False)
-    rows = [row(record, rungs[OVERLAPPING] if record.rung == NATIVE else before, rungs) for before, record in above]
+    rows = [
+        row(record, rungs[OVERLAPPING] if record.place.row == NATIVE else before, rungs) for before, record in above
+    ]
     title = f"What each optimisation brings on one core: {table_parts.title(records[0])}"
     best = [record for record in ladder if record.tried]
     beside = (PAPER_NOTE if PEER in rungs else TINY_NOTE) * any(paper_of(record, rungs) for record in ladder)
@@ -85,7 +116,7 @@ def table(records: list[Measurement]) -> str:
         paper=beside,
         chosen="last row was" if len(best) == 1 else "last row of each engine was",
         tried=tried(best),
-        native=NATIVE_NOTE.format(name=NATIVE, below=OVERLAPPING) if NATIVE in rungs else "",
+        native=NATIVE_NOTE.format(name=LABELS[NATIVE], below=LABELS[OVERLAPPING]) if NATIVE in rungs else "",
         held=HELD_NOTE.format(held=HELD) if HELD_PEER in rungs else "",
         conditions=table_parts.conditions(records),
     )
@@ -106,7 +137,7 @@ def row(
     """The cells of a rung; ``above`` is the rung before it, which the table names ``over``."""
     paper = paper_of(record, rungs)
     return {
-        "": record.rung,
+        "": label(record),
         "target tokens/s": table_parts.speed(record, [*rungs.values()]),
         f"× {over}": table_parts.times(record, above) if above else "",
         "× beam 4": table_parts.times(record, rungs[BEAM], 1),
@@ -138,13 +169,13 @@ def draw(records: list[Measurement]) -> Figure:
     rungs = without_reference(records)
     picture, axes = table_parts.bar_picture(len(rungs))
     bars(axes, rungs, records)
-    table_parts.bar_axes(axes, places(rungs), [record.rung for record in rungs])
+    table_parts.bar_axes(axes, places(rungs), [*map(label, rungs)])
     axes.invert_yaxis()
     longest = max(table_parts.tokens_per_second(record).high for record in rungs)
     axes.set_xlim(0, 1.42 * longest)  # the text of the longest bar ends before the column of BLEU
     axes.xaxis.set_major_locator(MaxNLocator(5))  # long names leave little room
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xlabel(f"target tokens per second, and times the speed of {BEAM} on one core", loc="right")
+    axes.set_xlabel(f"target tokens per second, and times the speed of {LABELS[BEAM]} on one core", loc="right")
     kinds = {kind(record) for record in rungs}
     colors = {name: color for name, color in COLORS.items() if name in kinds}
     table_parts.around(picture, table_parts.title(rungs[0]), colors, records)
@@ -153,11 +184,11 @@ def draw(records: list[Measurement]) -> Figure:
 
 def bars(axes: Axes, rungs: list[Measurement], records: list[Measurement]) -> None:
     """Whiskers go from the slowest run to the fastest. ``records`` include the search that BLEU is lost against."""
-    baseline = next(record for record in rungs if record.rung == BEAM)
+    baseline = next(record for record in rungs if record.place.row == BEAM)
     for place, record in zip(places(rungs), rungs, strict=True):
         rate = table_parts.tokens_per_second(record)
-        style = {"color": COLORS[kind(record)], "error_kw": {"elinewidth": 0.9}}
-        axes.barh(place, rate.middle, 0.66, xerr=figure.whiskers(rate), **style)
+        color, whiskers = COLORS[kind(record)], figure.whiskers(rate)
+        axes.barh(place, rate.middle, 0.66, xerr=whiskers, color=color, error_kw={"elinewidth": 0.9})
         ratio = f"×{times_faster(record, baseline).middle:.1f}{mark(record, baseline)}"
         text = f"{rate.middle:,.0f}{mark(record)}   {ratio}"
         axes.annotate(text, (rate.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)
@@ -167,12 +198,11 @@ def bars(axes: Axes, rungs: list[Measurement], records: list[Measurement]) -> No
         beside(axes, -0.85, "BLEU", "loss", weight="bold")
 
 
-def beside(axes: Axes, place: float, *cells: str, **style: str) -> None:
+def beside(axes: Axes, place: float, *cells: str, weight: str = "normal") -> None:
     """Write two narrow columns on the right."""
-    style |= {"ha": "right", "va": "center", "fontsize": 8}
     for points, cell in zip((34, 66), cells, strict=True):
         at = (1, place), (points, 0), axes.get_yaxis_transform(), "offset points"
-        axes.annotate(cell, *at, annotation_clip=False, **style)
+        axes.annotate(cell, *at, annotation_clip=False, ha="right", va="center", fontsize=8, weight=weight)
 
 
 def places(rungs: list[Measurement]) -> list[float]:
@@ -185,4 +215,4 @@ def kind(record: Measurement) -> str:
     if len(record.decoding.cores) > 1:
         return EVERYWHERE
     color = {comparison.BASELINE: TOOLKIT, comparison.NATIVE: OWN}.get(record.decoding.engine)
-    return color or (PAPERS if record.rung in PAPER else BEYOND)
+    return color or (PAPERS if record.place.row in PAPER else BEYOND)

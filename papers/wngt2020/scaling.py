@@ -29,9 +29,9 @@ def configurations(model: ModelFolder, **common: Any) -> list[dict[int, Configur
     cores, vocabulary_map = machine.cores(), model.description.vocabulary_map
     ways = []
     for count in counts(len(cores)):
-        shared = {**common, "cores": cores[:count], "vocabulary_map": vocabulary_map}
-        for way in ("workers", "threads") if count > 1 else ("workers",):
-            base = Configuration(model, **{way: count}, **shared)
+        single = Configuration(model, vocabulary_map=vocabulary_map, cores=cores[:count], **common)
+        by_way = {"workers": replace(single, workers=count), "threads": replace(single, threads=count)}
+        for way, base in by_way.items() if count > 1 else [("workers", single)]:
             ways.append({n: replace(base, batch_tokens=n, label=f"{count}-{way}.{n}-tokens") for n in BATCHES})
     return ways
 

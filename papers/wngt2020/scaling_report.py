@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from findings.captions import engine_label, mark, sizes
-from findings.comparison import matching, times_faster
+from findings.comparison import matching, number, times_faster
 from formats import measurement
 from formats.measurement import Measurement
 from report import figure, labels, table_parts
@@ -49,7 +49,7 @@ def by_engine(records: list[Measurement]) -> list[list[Measurement]]:
 
 def row(record: Measurement, single: Measurement, records: list[Measurement]) -> dict[str, str]:
     """The cells of a record; ``single`` is the one of its engine on one core."""
-    memory, base = record.timing.peak_rss_bytes / 1e6, single.timing.peak_rss_bytes / 1e6
+    memory, base = (number(one, "peak_rss_bytes") / 1e6 for one in (record, single))
     return {
         "engine": engine_label(record),
         "cores": f"{len(record.decoding.cores)}",
@@ -85,8 +85,8 @@ def draw(records: list[Measurement]) -> Figure:
 
 def speed_up(axes: Axes, records: list[Measurement]) -> None:
     """Bars with whiskers, and a dotted line at the ideal, as many times as cores."""
-    for place, count in enumerate(cores(records)):
-        axes.hlines(count, place - 0.45, place + 0.45, color="#777777", linestyle=":", linewidth=1)
+    for column, count in enumerate(cores(records)):
+        axes.hlines(count, column - 0.45, column + 0.45, color="#777777", linestyle=":", linewidth=1)
     for place, color, record in bars(records):
         ratio = times_faster(record, records[0])
         text = f"{ratio.middle:.2f}{mark(record, records[0])}"
@@ -96,7 +96,7 @@ def speed_up(axes: Axes, records: list[Measurement]) -> None:
 
 def memory(axes: Axes, records: list[Measurement]) -> None:
     for place, color, record in bars(records):
-        amount = record.timing.peak_rss_bytes / 1e6
+        amount = number(record, "peak_rss_bytes") / 1e6
         bar(axes, place, color, amount, f"{amount:,.0f}", None)
     axes.set_title(f"{engine_label(records[0])}: peak memory of the process, MB")
 
@@ -116,6 +116,6 @@ def cores(records: list[Measurement]) -> list[int]:
 
 def bar(axes: Axes, place: float, color: str, height: float, text: str, whiskers: list[list[float]] | None) -> None:
     axes.bar(place, height, BAR, color=color, yerr=whiskers, error_kw={"elinewidth": 0.9})
-    top = height + (whiskers[1][0] if whiskers else 0)
-    over = {"textcoords": "offset points", "ha": "center", "va": "bottom", "fontsize": 8}
-    axes.annotate(text, (place, top), (0, 3), bbox=labels.GROUND, **over)
+    at = place, height + (whiskers[1][0] if whiskers else 0)
+    where = at, (0, 3), "data", "offset points"
+    axes.annotate(text, *where, bbox=labels.GROUND, ha="center", va="bottom", fontsize=8)

@@ -1,6 +1,7 @@
 """BLEU and CPU time over beam and batch (Figure 3), from the records of ``beam_batch``: tables and heat maps."""
 
 from collections.abc import Callable
+from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -68,7 +69,7 @@ def table(records: list[Measurement]) -> str:
         f"Loss: BLEU below the best search of the same weights in float32 without a map, {searches}." * bool(searches),
     ]
     for name, (title, _, _) in measures(records).items():
-        parts += section(title, grid, lambda record, name=name: cell(record, name))
+        parts += section(title, grid, partial(cell, measure=name))
     if searches:
         parts += section("Loss of BLEU", grid, lambda record: f"{loss(timed, record):z.2f}")
     title = "Source words a second, lowest and highest"
@@ -98,8 +99,8 @@ def heat(axes: Axes, grid: Grid, measure: str) -> None:
     batches, beams = sides(grid)
     title, _, colors = MEASURES[measure]
     values = [[grid[batch, beam].value(measure) for beam in beams] for batch in batches]
-    image = axes.imshow(values, cmap=colors, origin="lower", aspect="auto")
-    middle = (image.norm.vmin + image.norm.vmax) / 2
+    axes.imshow(values, cmap=colors, origin="lower", aspect="auto")
+    middle = (min(map(min, values)) + max(map(max, values))) / 2
     for y, batch in enumerate(batches):
         for x, beam in enumerate(beams):
             value = grid[batch, beam].value(measure)

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ctranslate2
+from msgspec import convert
 
 from decode.engines.ctranslate2 import CTranslate2
 from experiments import altered_models
@@ -125,7 +126,7 @@ def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> ComponentsRow:
         for number, whole in enumerate(usages["whole"])
     ]
     shares = {name: [seconds[name] / whole for seconds, whole in by_run] for name in COMPONENTS}
-    return {
+    made = {
         "engine": CTranslate2.name,
         "engine_label": CTranslate2.label,
         "engine_version": ctranslate2.__version__,
@@ -141,6 +142,7 @@ def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> ComponentsRow:
         "readings": {name: Spread.of(usage.cpu_seconds for usage in runs).middle for name, runs in usages.items()},
         "shares": {name: Spread.of(values).fields("share") for name, values in shares.items()},
     }
+    return convert(made, ComponentsRow)
 
 
 def length(translator: ctranslate2.Translator, batches: list[Batch]) -> int:
@@ -177,14 +179,14 @@ def main() -> None:
 
     session, shared = in_process.prepared(args)
     sentences = in_process.pieces(args.models[0], session)
-    shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
+    about = {"sentences": len(sentences), "batch_tokens": ONE_CORE}
     inferred = [model for model in args.models if loading.of(model) is CTranslate2]
     clocked = [model for model in args.models if model not in inferred]
     rows = measured(inferred, args.beam_sizes, session) if inferred else []
     if clocked:
         batches = in_process.in_batches(sentences, ONE_CORE)
         rows += components_native.rows(clocked, args.beam_sizes, batches, session)
-    write_json(args.output, {**shared, "rows": rows})
+    write_json(args.output, {**shared, **about, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -14,8 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from typing import Any
 
-from formats.experiments import Share
+from msgspec import convert
+
 from formats.measurement import Spread
 from measure import in_process, timing_loop
 from measure.in_process import Session
@@ -49,7 +51,7 @@ class Profile(Usage):
     operators: dict[str, float] = field(default_factory=dict)
 
 
-Profiled = Callable[[Engine, list[Batch], int], Profile]  # decodes batches on a core under a clock or profiler
+Profiled = Callable[[Any, list[Batch], int], Profile]  # decodes batches in its engine on a core, with a clock
 
 
 def row(
@@ -58,18 +60,15 @@ def row(
     """Shares of the components, and times of decoding without the clock; both take turns. how: kind of clock."""
     engine = loading.load(model, search)
     engine.translate(batches[0])  # warm-up
-    usages = timing_loop.timed(
-        {
-            "profiled": lambda _: profiled(engine, batches, session.core),
-            "bare": functools.partial(in_process.watched, lambda: decode(engine, batches), [session.core]),
-        },
-        session,
-        f"{engine.label}, beam {search.beam_size}",
-    )
-    profiles, bare = usages["profiled"], usages["bare"]
+    ways: dict[str, Callable[[int], Usage]] = {
+        "profiled": lambda _: profiled(engine, batches, session.core),
+        "bare": functools.partial(in_process.watched, lambda: decode(engine, batches), [session.core]),
+    }
+    usages = timing_loop.timed(ways, session, f"{engine.label}, beam {search.beam_size}")
+    profiles, bare = [usage for usage in usages["profiled"] if isinstance(usage, Profile)], usages["bare"]
     costs = [profile.seconds / usage.seconds - 1 for profile, usage in zip(profiles, bare, strict=True)]
     description = loading.describe(model)
-    return {
+    made = {
         "engine": engine.name,
         "engine_label": engine.label,
         "engine_version": engine.version,
@@ -85,9 +84,10 @@ def row(
         "shares": spreads([profile.shares for profile in profiles]),
         "operators": spreads([profile.operators for profile in profiles]),
     }
+    return convert(made, ComponentsRow)
 
 
-def spreads(shares: list[dict[str, float]]) -> dict[str, Share]:
+def spreads(shares: list[dict[str, float]]) -> dict[str, dict[str, float]]:
     """The spread of the share of each part over all runs."""
     return {name: Spread.of(of_run[name] for of_run in shares).fields("share") for name in shares[0]}
 

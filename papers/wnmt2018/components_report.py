@@ -34,7 +34,7 @@ BY_OPERATORS = """By operators, as the lower half of the paper's figure has it. 
 its softmax, its activations the arithmetic of gates, layer normalisation and the rounding to integers, which in \
 TensorFlow are *other*."""
 NEGATIVE = "Parts below zero are not drawn; the others fill the bar."
-PARTS = {"shares": COMPONENTS, "operators": OPERATORS}
+Panel = tuple[list[ComponentsRow], list[dict[str, Share]], tuple[str, ...]]  # rows, and their shares of these parts
 COLORS = [*(style.color for style in figure.STUDENTS), "#999999"]
 
 
@@ -96,14 +96,14 @@ def draw(result: Components) -> Figure:
 
     Parts below zero are not drawn; the others fill the bar.
     """
-    rows = result["rows"]
-    panels = {"shares": rows, "operators": with_operators(rows)}
-    panels = {key: shown for key, shown in panels.items() if shown}
-    heights = [1.0 + 0.36 * len(shown) for shown in panels.values()]
+    rows, below = result["rows"], with_operators(result["rows"])
+    panels: list[Panel] = [(rows, [row["shares"] for row in rows], COMPONENTS)]
+    panels += [(below, [row["operators"] for row in below], OPERATORS)] if below else []
+    heights = [1.0 + 0.36 * len(shown) for shown, _, _ in panels]
     picture = Figure(figsize=(9.6, 0.4 + sum(heights)), layout="constrained")
     grid = picture.subplots(len(panels), height_ratios=heights, squeeze=False)
-    for axes, (key, shown) in zip(grid.flat, panels.items(), strict=True):
-        _bars(axes, shown, [row[key] for row in shown], PARTS[key])
+    for axes, panel in zip(grid.flat, panels, strict=True):
+        _bars(axes, *panel)
     table_parts.document_footnote(picture, result, f"{result['sentences']:,} sentences", NEGATIVE)
     return picture
 

@@ -10,7 +10,7 @@ its context to the state, and the bridge belongs to the encoder.
 import argparse
 import re
 import tempfile
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -112,7 +112,7 @@ def profiled(engine: Engine, batches: list[Batch], core: int) -> Profile:
 
 def shares(times: list[Operation], names: tuple[str, ...], seconds: float) -> dict[str, float]:
     """The share of each name in the whole time; time without an operation is *other*. times: milliseconds by name."""
-    total: Counter[str] = Counter()
+    total: defaultdict[str, float] = defaultdict(float)
     for name, milliseconds in times:
         total[name] += milliseconds / 1000
     total["other"] += seconds - sum(total.values())
@@ -129,13 +129,13 @@ def main() -> None:
     loading.describe_for(args.model, OpenNMTTF)
     session, shared = in_process.prepared(args)
     sentences = in_process.pieces(args.model, session)
-    shared |= {"sentences": len(sentences), "batch_tokens": ONE_CORE}
+    about = {"sentences": len(sentences), "batch_tokens": ONE_CORE}
     batches = in_process.in_batches(sentences, ONE_CORE)
     rows = [
         components_native.row(args.model, Search(beam), PROFILER, profiled, batches, session)
         for beam in args.beam_sizes
     ]
-    write_json(args.output, {**shared, "rows": rows})
+    write_json(args.output, {**shared, **about, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import Any
 
 from findings import comparison
 from formats import measurement
+from formats.measurement import Place
 from measure import protocol
 from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
@@ -27,7 +28,6 @@ from nmt_frontier.search.native import Native
 from nmt_frontier.search.pipeline import MANY_CORES
 
 NGRAM = 3  # no trigram twice, as in FastSeq
-BLOCKED = "no trigram twice"
 EVERYTHING = "everything"
 
 
@@ -37,32 +37,37 @@ def instruction_sets() -> list[str]:
     return sets[-2::-1]
 
 
-def configurations(model: ModelFolder, others: list[ModelFolder], **common: Any) -> dict[str, Configuration]:
-    """All rows by name, in groups. model: folder in 8 bits. others: in other types. common: fields of all."""
+def configurations(model: ModelFolder, others: list[ModelFolder], **common: Any) -> dict[Place, Configuration]:
+    """All rows in groups, by what was changed; its value, or what sets the group apart, is the way.
+
+    model: folder in 8 bits. others: in other types. common: fields of all.
+    """
     cores = machine.cores()
     everything = Configuration(model, vocabulary_map=True, batch_tokens=ONE_CORE, cores=cores[:1], **common)
     beam = replace(everything, beam_size=comparison.BEAM)
     blocked = replace(beam, blocked_ngram=NGRAM)
     rows = {
-        EVERYTHING: everything,
-        "map of the batch": everything.but(without={"map_per_sentence"}),
-        "no map": replace(everything, vocabulary_map=False),
-        "unsorted batches": everything.but(without={"sorting"}),
-        "no overlapping stages": everything.but(without={"overlap"}),
-        "weights packed for every product": everything.but(without={"packed"}),
-        "finished sentences kept": everything.but(without={"remove_finished"}),
-        **{f"held to {name}": replace(everything, isa=name) for name in instruction_sets()},
-        **{other.description.quantization: replace(everything, model=other) for other in others},
-        f"{EVERYTHING}, beam {comparison.BEAM}": beam,
-        "copies of the encoder's cache": beam.but(without={"shared_cache"}),
-        f"{BLOCKED}, with vectors": blocked,
-        f"{BLOCKED}, place by place": blocked.but(without={"parallel_scan"}),
+        Place(row=EVERYTHING): everything,
+        **without(everything, "map_per_sentence"),
+        Place(row="vocabulary_map"): replace(everything, vocabulary_map=False),
+        **without(everything, "sorting", "overlap", "packed", "remove_finished"),
+        **{Place(row="isa", way=name): replace(everything, isa=name) for name in instruction_sets()},
+        **{Place(row="compute_type", way=n.description.quantization): replace(everything, model=n) for n in others},
+        Place(row=EVERYTHING, way="beam"): beam,
+        **without(beam, "shared_cache"),
+        Place(row="blocked_ngram"): blocked,
+        **without(blocked, "parallel_scan"),
     }
     if len(cores) > 1:
         workers = replace(everything, cores=cores, workers=len(cores), batch_tokens=MANY_CORES, label="all-cores")
-        rows[f"{EVERYTHING}, {len(cores)} workers on {len(cores)} cores"] = workers
-        rows[f"{len(cores)} threads in place of workers"] = replace(workers, workers=1, threads=len(cores))
+        rows[Place(row=EVERYTHING, way="workers")] = workers
+        rows[Place(row=EVERYTHING, way="threads")] = replace(workers, workers=1, threads=len(cores))
     return rows
+
+
+def without(all_on: Configuration, *switches: str) -> dict[Place, Configuration]:
+    """A row for each switch, which is off."""
+    return {Place(row=switch): all_on.but(without={switch}) for switch in switches}
 
 
 def main() -> None:
@@ -73,8 +78,8 @@ def main() -> None:
     protocol.speed_options(parser)
     args = parser.parse_args()
 
-    named = configurations(args.model, args.others, **protocol.text(args.model, args.sentences))
-    measurement.write(args.output, protocol.rungs(named, args))
+    rows = configurations(args.model, args.others, **protocol.text(args.model, args.sentences))
+    measurement.write(args.output, protocol.placed(rows, args))
 
 
 if __name__ == "__main__":

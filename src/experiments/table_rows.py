@@ -1,4 +1,4 @@
-"""The rows of a paper's table, each measured as it is described: a record for each of them, whose rung is its name.
+"""The rows of a paper's table, each measured as it is described: a record for each of them, with its place.
 
 The papers' modules (papers.marian2018.tables and others) describe the rows. All decode the same sentences on one core,
 in turn. Rows that are described alike are one measurement.
@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from findings.comparison import BASELINE, NATIVE
 from formats import measurement
+from formats.measurement import Place
 from measure import protocol
 from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
 from nmt_frontier.errors import UserError
 from nmt_frontier.limits import ONE_CORE
 
-Folders = dict[tuple[str, str, str], ModelFolder]  # by system, engine and type
+Folders = dict[tuple[str, str, str], ModelFolder]  # by student of the untrained system, engine and type
 
 
 class Row(NamedTuple):
@@ -49,10 +50,7 @@ def models(rows: Iterable[Row]) -> list[tuple[str, str]]:
 
 def by_system(folders: list[ModelFolder]) -> Folders:
     described = ((folder.description, folder) for folder in folders)
-    return {
-        ((about.system or "").removesuffix("-untrained"), about.engine, about.quantization): folder
-        for about, folder in described
-    }
+    return {(about.student or "", about.engine, about.quantization): folder for about, folder in described}
 
 
 def configuration(row: Row, folders: Folders, sentences: int | None) -> Configuration:
@@ -81,8 +79,8 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     return made
 
 
-def measure(rows: dict[str, Row], folders: Folders, args: argparse.Namespace) -> None:
-    """Time the rows, by name, and write their records. args: of ``parser``."""
+def measure(rows: dict[Place, Row], folders: Folders, args: argparse.Namespace) -> None:
+    """Time the rows and write their records. args: of ``parser``."""
     todo = {row: configuration(row, folders, args.sentences) for row in dict.fromkeys(rows.values())}
     records = dict(zip(todo, protocol.timed([*todo.values()], args), strict=True))
-    measurement.write(args.output, [replace(records[row], rung=name) for name, row in rows.items()])
+    measurement.write(args.output, [replace(records[row], place=place) for place, row in rows.items()])

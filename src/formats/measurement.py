@@ -175,11 +175,23 @@ class Scores:
     control_difference: str | None = noted("what sets the trainings of student and control apart")
 
 
+@dataclass(frozen=True)
+class Place:
+    """What a record was measured for. All are keys; what people read instead is in the report of its table."""
+
+    paper: str = noted("folder of the paper in `papers/` that it was measured for", default="", only=SPEED_TABLES)
+    table: str = noted("the paper's table that has the row; empty: one of this project", default="", only=SPEED_TABLES)
+    row: str = noted(
+        "number of the row in the paper; else the rung of a ladder, or what was changed", default="", only=SPEED_TABLES
+    )
+    way: str = noted("how the row was decoded, where the table has it several times", default="", only=SPEED_TABLES)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
     """One configuration of one system on one test set. In JSON it is flat, with the fields in this order."""
 
-    rung: str | None = noted("name of the rung of a ladder or of the changed switch", only=SPEED_TABLES)
+    place: Place = field(default_factory=Place)
     study: str = required("name of the study")
     system: System
     decoding: Decoding
@@ -227,15 +239,15 @@ class Measurement:
 
     def value(self, name: str) -> Any:
         """The value of one of ``columns``."""
-        return places()[name].value(self)
+        return cells()[name].value(self)
 
     def as_json(self) -> dict[str, Any]:
         """The ``columns`` in order, without defaults of those of other kinds of records."""
-        values = ((column, value(self)) for column, value in places().values())
+        values = ((column, value(self)) for column, value in cells().values())
         return {column.name: value for column, value in values if value != column.default or not column.only}
 
 
-class Place(NamedTuple):
+class Cell(NamedTuple):
     """A column, and the value of a record there."""
 
     column: Column
@@ -243,21 +255,21 @@ class Place(NamedTuple):
 
 
 @cache
-def places() -> Mapping[str, Place]:
+def cells() -> Mapping[str, Cell]:
     """Columns by name, in order: the fields of all parts, three of a Spread, and each switch for ``without``."""
-    return {place.column.name: place for place in _places(Measurement)}
+    return {cell.column.name: cell for cell in _cells(Measurement)}
 
 
-def _places(kind: type, path: str = "") -> Iterator[Place]:
+def _cells(kind: type, path: str = "") -> Iterator[Cell]:
     for name, column in schema_from_dataclass.columns(kind).items():
         if _is_part(column.type):
-            yield from _places(column.type, f"{path}{name}.")
+            yield from _cells(column.type, f"{path}{name}.")
         elif name == "without":
             yield from map(_of_switch, switches.SWITCHES)
         elif _is_spread(column.type):
             yield from _of_spread(column, attrgetter(f"{path}{name}"))
         elif name not in switches.SWITCHES:
-            yield Place(column, attrgetter(f"{path}{name}"))
+            yield Cell(column, attrgetter(f"{path}{name}"))
 
 
 def _is_part(hint: Any) -> bool:
@@ -268,20 +280,20 @@ def _is_spread(hint: Any) -> bool:
     return hint is Spread or Spread in get_args(hint)
 
 
-def _of_spread(column: Column, spread: Callable[[Measurement], Spread | None]) -> Iterator[Place]:
+def _of_spread(column: Column, spread: Callable[[Measurement], Spread | None]) -> Iterator[Cell]:
     def part(number: int) -> Callable[[Measurement], float | None]:
         return lambda record: (found := spread(record)) and found[number]
 
-    yield Place(column._replace(type=float if column.required else float | None), part(0))
+    yield Cell(column._replace(type=float if column.required else float | None), part(0))
     for number, (end, text) in enumerate({"_min": "lowest of the runs", "_max": "highest of the runs"}.items(), 1):
-        yield Place(Column(f"{column.name}{end}", float | None, None, text, column.unit), part(number))
+        yield Cell(Column(f"{column.name}{end}", float | None, None, text, column.unit), part(number))
 
 
-def _of_switch(name: str) -> Place:
+def _of_switch(name: str) -> Cell:
     switch = switches.SWITCHES[name]
     only, kind = SPEED_TABLES if switch.ablation else "", int if switch.unit else bool
     column = Column(name, kind, switch.default, switch.on, switch.unit, only)
-    return Place(column, lambda record: switches.values(record.decoding)[name])
+    return Cell(column, lambda record: switches.values(record.decoding)[name])
 
 
 @cache
@@ -321,7 +333,7 @@ def _field(name: str, column: Column, values: object) -> Any:
 
 def columns() -> list[Column]:
     """The fields of a record in JSON, in order."""
-    return [place.column for place in places().values()]
+    return [cell.column for cell in cells().values()]
 
 
 def read(path: Path) -> list[Measurement]:

@@ -11,10 +11,9 @@ from matplotlib.lines import Line2D
 
 from formats.measurement import Spread
 from report import figure, table_parts
-from report.claims import AGREES, OTHER
+from report.claims import AGREES, OTHER, RATIO
 from report.rows import Row
 
-TIMES = "times "  # how quantities of ratios begin
 COLORS = {AGREES: "#009e73", OTHER: "#999999"}  # by verdict
 OFF = "#d55e00"
 LABELS = {"within the tolerance": COLORS[AGREES], "outside it": OFF, "not comparable": COLORS[OTHER]}
@@ -26,7 +25,7 @@ where nothing is gained. The page says what was measured and on which machine ({
 
 
 def ratios_picture(rows: list[Row]) -> Figure:
-    shown = [row for row in rows if row["quantity"].startswith(TIMES) and row["ours"] is not None]
+    shown = [row for row in rows if row["unit"] == RATIO and row["ours"] is not None]
     return _picture(shown) if shown else figure.nothing("no ratio of the paper has a number of this project")
 
 

@@ -13,6 +13,7 @@ from operator import sub
 from pathlib import Path
 from typing import NamedTuple
 
+from formats.measurement import Place
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_yaml
 
@@ -20,7 +21,15 @@ PAPERS = Path(str(importlib.resources.files("papers")))
 WNGT, MARIAN, WNMT, DEVLIN, FASTSEQ = NAMES = "wngt2020", "marian2018", "wnmt2018", "devlin2017", "fastseq2021"
 SIZE_UNITS = {"MiB": 2**20, "MB": 10**6, "GB": 10**9}
 LOWER = ("s", "ms", *SIZE_UNITS)  # units in which less is better
+RATIO = "×"  # the unit of ratios
 SWITCHES = {"yes": True, "no": False}
+SINGLE = "single"
+WAYS = {SINGLE: "one sentence at a time"}  # in which rows are decoded, for people
+LABELS = {  # of quantities that are looked for in records, for people
+    "total_seconds": "seconds with loading",
+    "target_tokens_per_second": "target tokens per second",
+    "source_tokens_per_usd": "source tokens per USD",
+}
 
 AGREES, LARGER, SMALLER, OPPOSITE = "agrees", "larger", "smaller", "opposite"
 OTHER, OPEN, NOT_RUN = "not comparable", "not run yet", "not run here"
@@ -52,15 +61,27 @@ class Paper(NamedTuple):
     pictures: Mapping[str, str] = {}
 
 
+class Key(NamedTuple):
+    """Of a printed number in values.json. over: the row that a ratio is over; empty for a number of the row itself."""
+
+    table: str
+    row: str
+    way: str
+    quantity: str
+    over: str
+    test_set: str
+
+
 class Printed(NamedTuple):
     """A number of a paper.
 
     table: its number, ``Figure 2`` or ``text``. page: as printed, where it is known. row: as the paper numbers it, else
-    counted. quantity: what the number is. test_set: of times and scores. over: rows of the same table that this one is
-    compared with; the ratio to each of them is a claim of its own. shape: its name in formats/shapes.yaml. role: of the
-    trained system whose BLEU may be compared. engine, type, beam, map, settings: of the measurement to compare; empty
-    or None where any will do. needs: one of NEEDS; empty where a CPU could measure the number. reason: why it was not
-    measured, or more about what it needs. other: the second number of a ratio.
+    counted. way: one of WAYS. quantity: what the number is. test_set: of times and scores. over: rows of the same table
+    that this one is compared with; the ratio to each of them is a claim of its own. shape: its name in
+    formats/shapes.yaml. role: of the trained system whose BLEU may be compared. engine, type, beam, map, settings: of
+    the measurement to compare; empty or None where any will do. needs: one of NEEDS; empty where a CPU could measure
+    the number. reason: why it was not measured, or more about what it needs. other: the second number of a ratio, which
+    is of the same quantity.
     """
 
     paper: str
@@ -68,6 +89,7 @@ class Printed(NamedTuple):
     page: str
     row: str
     system: str
+    way: str
     quantity: str
     value: float
     unit: str
@@ -85,9 +107,28 @@ class Printed(NamedTuple):
     other: "Printed | None" = None
 
     @property
-    def place(self) -> tuple[str, str, str, str]:
+    def place(self) -> Place:
+        """That of a record that was measured for it."""
+        return Place(self.paper, self.table, self.row, self.way)
+
+    @property
+    def key(self) -> Key:
         """What tells it from the other numbers of its paper."""
-        return self.table, self.row, self.quantity, self.test_set
+        over = self.other.row if self.other else ""
+        return Key(self.table, self.row, self.way, self.quantity, over, self.test_set)
+
+    @property
+    def name(self) -> str:
+        """The row for people."""
+        return f"({self.row}) {self.system}"
+
+    @property
+    def label(self) -> str:
+        """The quantity for people, with the way."""
+        what = LABELS.get(self.quantity, self.quantity)
+        if self.other:
+            what = f"times {'smaller' if self.other.unit in SIZE_UNITS else 'faster'} than ({self.other.row})"
+        return f"{what}, {WAYS[self.way]}" if self.way else what
 
 
 @cache
@@ -109,28 +150,35 @@ def of_paper(paper: str) -> list[Printed]:
     raise UserError(f"--paper {paper}: there are {', '.join(papers())}")
 
 
-def value(paper: str, table: str, row: int, quantity: str, test_set: str = "") -> float:
-    """A number of a table. test_set: where the table has several."""
+def value(paper: str, table: str, row: int, quantity: str = "", test_set: str = "") -> float:
+    """A number of a row. quantity, test_set: where the row has several."""
     (found,) = (
         printed.value
         for printed in of_paper(paper)
-        if (printed.table, printed.row, printed.quantity) == (table, str(row), quantity)
+        if (printed.table, printed.row) == (table, str(row))
+        and quantity in ("", printed.quantity)
         and test_set in ("", printed.test_set)
     )
     return found
 
 
+def row_name(place: Place) -> str:
+    """A row of a paper's table for people, with its way. Raises UserError for one that claims.csv lacks."""
+    rows = (printed for printed in of_paper(place.paper) if (printed.table, printed.row) == (place.table, place.row))
+    if (printed := next(rows, None)) is None:
+        raise UserError(f"papers/{place.paper}/claims.csv: has no row {place.row} of table {place.table}")
+    return f"{printed.name}, {WAYS[place.way]}" if place.way else printed.name
+
+
 def ratios(printed: Printed) -> Iterator[Printed]:
     """How many times better a number is than those it is to be compared with, as claims of their own."""
-    _, comma, how = printed.quantity.partition(",")  # such as "one sentence at a time"
     for row in printed.over:
-        place = printed.table, row, printed.quantity, printed.test_set
-        (other,) = (other for other in read() if other.paper == printed.paper and other.place == place)
+        key = printed.key._replace(row=row)
+        (other,) = (other for other in read() if other.paper == printed.paper and other.key == key)
         lower = printed.unit in LOWER
         yield printed._replace(
-            quantity=f"times {'smaller' if printed.unit in SIZE_UNITS else 'faster'} than ({other.row}){comma}{how}",
             value=other.value / printed.value if lower else printed.value / other.value,
-            unit="×",
+            unit=RATIO,
             needs=printed.needs or other.needs,
             reason=printed.reason or other.reason,
             other=other,
@@ -195,17 +243,16 @@ _POINTS = Tolerance(sub, 0.5, "{:.1f} points")
 _SHARE = Tolerance(_share, 0.02, "{:.0%}")
 GAIN = "ΔBLEU"  # the unit of a difference of two scores
 TOLERANCES = {
-    "×": Tolerance(_share, 0.1, "{:.0%}", neutral=1),
+    RATIO: Tolerance(_share, 0.1, "{:.0%}", neutral=1),
     "BLEU": _POINTS,
     "%": _POINTS,
     GAIN: Tolerance(sub, 0.2, "{:.1f} points", neutral=0),
     "parameters": Tolerance(_share, 0, "equal"),
     "sentences": Tolerance(_share, 0.1, "{:.0%}"),
-    "size": _SHARE,
     **dict.fromkeys(SIZE_UNITS, _SHARE),
-}  # by quantity, else by unit
+}  # by unit
 
 
 def tolerance_of(printed: Printed) -> Tolerance | None:
-    """That of its quantity or unit; None for numbers of a machine or a task, which cannot be compared."""
-    return TOLERANCES.get(printed.quantity) or TOLERANCES.get(printed.unit)
+    """That of its unit; None for numbers of a machine or a task, which cannot be compared."""
+    return TOLERANCES.get(printed.unit)

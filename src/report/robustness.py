@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -93,10 +93,10 @@ def score(part: Translated, key: Score, cased: bool) -> float:
     return value
 
 
-def lost(row: Row, of: Part, key: str = "bleu") -> float:
-    """What a perturbation changes a score by."""
-    part, clean = translated(row)[of], row["lists"][CLEAN.name]
-    return score(part, key) - (clean[key] if key in part else clean[f"{key}_lowercased"])
+def lost(row: Row, of: Part, key: Score = "bleu") -> float:
+    """What a perturbation changes a score by, without regard to case where case was changed."""
+    part = translated(row)[of]
+    return score(part, key, key in part) - score(row["lists"][CLEAN.name], key, key in part)
 
 
 def survived(row: Row, kind: str) -> list[int]:
@@ -120,7 +120,7 @@ def scores(data: Robustness, key: Score) -> Iterator[dict[str, str]]:
     for part in parts(data):
         cells = {label(row): f"{lost(row, part, key):+z.1f}" for row in data["rows"]}
         if part == CLEAN:
-            cells = {label(row): f"{score(row['lists'][part.name], key):.1f}" for row in data["rows"]}
+            cells = {label(row): f"{score(row['lists'][part.name], key, True):.1f}" for row in data["rows"]}
         yield {"input": part.label, **cells}
 
 

@@ -2,7 +2,7 @@
 
 from formats import measurement
 from formats.measurement import Measurement
-from report import table_parts
+from report import claims, table_parts
 
 read = measurement.read
 
@@ -24,7 +24,7 @@ def row(record: Measurement, records: list[Measurement]) -> dict[str, str]:
     how, first = record.decoding, records[0]
     compared = how.sentences == first.decoding.sentences and record is not first
     return {
-        "": record.rung or "",
+        "": claims.row_name(record.place),
         "system": record.system.name,
         "engine": how.engine_label or "",
         "type": how.compute_type,

@@ -18,6 +18,22 @@ the time from text to text, the median with the slowest and the fastest run. "ca
 scores, the mean of the sentences, or of the batches with a map of the batch. "set": the instructions in use.
 {conditions}
 """
+LABELS = {  # by row and way of a place
+    ("everything", ""): "everything",
+    ("map_per_sentence", ""): "map of the batch",
+    ("vocabulary_map", ""): "no map",
+    ("sorting", ""): "unsorted batches",
+    ("overlap", ""): "no overlapping stages",
+    ("packed", ""): "weights packed for every product",
+    ("remove_finished", ""): "finished sentences kept",
+    ("everything", "beam"): "everything, beam {how.beam_size}",
+    ("shared_cache", ""): "copies of the encoder's cache",
+    ("blocked_ngram", ""): "no trigram twice, with vectors",
+    ("parallel_scan", ""): "no trigram twice, place by place",
+    ("everything", "workers"): "everything, {how.workers} workers on {how.workers} cores",
+    ("everything", "threads"): "{how.threads} threads in place of workers",
+}
+SETTINGS = {"isa": "held to {}", "compute_type": "{}"}  # rows whose way is a value
 COLORS = {"everything": "#009e73", "without one thing": "#d55e00"}
 GAP = 0.5  # in bars, before each group
 
@@ -28,6 +44,12 @@ def groups(records: list[Measurement]) -> list[list[Measurement]]:
     return [list(group) for _, group in same]
 
 
+def label(record: Measurement) -> str:
+    """The name of a row for people."""
+    row, way = record.place.row, record.place.way
+    return SETTINGS[row].format(way) if row in SETTINGS else LABELS[row, way].format(how=record.decoding)
+
+
 def table(records: list[Measurement]) -> str:
     rows = [row(record, group[0], records) for group in groups(records) for record in group]
     title = f"What each part of the native engine brings: {table_parts.title(records[0])}"
@@ -36,7 +58,7 @@ def table(records: list[Measurement]) -> str:
 
 def row(record: Measurement, everything: Measurement, records: list[Measurement]) -> dict[str, str]:
     return {
-        "": record.rung or "",
+        "": label(record),
         "target tokens/s": table_parts.speed(record, records),
         "× everything": table_parts.times(record, everything) if record is not everything else "",
         "BLEU": table_parts.bleu(record),
@@ -54,7 +76,7 @@ def draw(records: list[Measurement]) -> Figure:
     places = [number + GAP * above for number, above in enumerate(n for n, group in enumerate(found) for _ in group)]
     pairs = [(record, group[0]) for group in found for record in group]
     colors = [COLORS["everything" if record is base else "without one thing"] for record, base in pairs]
-    table_parts.ratio_bars(axes, pairs, places, colors)
+    table_parts.ratio_bars(axes, pairs, places, [*map(label, records)], colors)
     axes.axvline(1, color="#777777", linewidth=0.8)
     axes.set_xlabel("times as fast as everything", loc="right")
     table_parts.around(picture, table_parts.title(records[0]), COLORS, records)

@@ -129,7 +129,11 @@ def bar_axes(axes: Axes, places: Sequence[float], names: list[str]) -> None:
 
 
 def ratio_bars(
-    axes: Axes, pairs: list[tuple[Measurement, Measurement]], places: Sequence[float], colors: list[str]
+    axes: Axes,
+    pairs: list[tuple[Measurement, Measurement]],
+    places: Sequence[float],
+    names: list[str],
+    colors: list[str],
 ) -> None:
     """A bar for each pair: how many times faster the first record is, from the lowest run to the highest."""
     for place, (record, base), color in zip(places, pairs, colors, strict=True):
@@ -137,7 +141,7 @@ def ratio_bars(
         axes.barh(place, ratio.middle, 0.66, xerr=figure.whiskers(ratio), color=color, error_kw={"elinewidth": 0.9})
         text = f"×{ratio.middle:.2f}{mark(record, base)}   {tokens_per_second(record).middle:,.0f} tokens/s"
         axes.annotate(text, (ratio.high, place), (5, 0), textcoords="offset points", va="center", fontsize=8)
-    bar_axes(axes, places, [record.rung or "" for record, _ in pairs])
+    bar_axes(axes, places, names)
     axes.invert_yaxis()
     longest = max(comparison.times_faster(*pair).high for pair in pairs)
     axes.set_xlim(0, 1.35 * longest)  # the text of the longest bar ends inside

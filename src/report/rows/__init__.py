@@ -9,7 +9,7 @@ the paper and that of two records that were timed in turn, run by run. Sizes are
 vocabulary, whatever was measured: 4 bytes a parameter in float32, 2 in int16, 1 in int8. BLEU is compared on the
 paper's test set only. Seconds are scaled to the tokens of the paper's test set, as its tokenizer counts them.
 
-A record whose rung is the row's name was measured for that row (experiments.table_rows). Else one matches if it has the
+A record with the row's place was measured for that row (experiments.table_rows). Else one matches if it has the
 row's shape and configuration, is undisturbed, on one core (on all of them where the row says so), and no ablation: what
 only the speed tables switch has its default. So rungs of a ladder match, too. If several records match, the fastest is
 taken; files are searched in the order given. Numbers that are in no measurement, such as those of an experiment, are
@@ -30,25 +30,31 @@ from formats.shape import registry, shape
 from nmt_frontier.errors import UserError
 from nmt_frontier.search import switches
 from report import claims
-from report.claims import GAIN, LOWER, MARIAN, NEEDS, NOT_RUN, OPEN, OTHER, SIZE_UNITS, Printed, Tolerance, tolerance_of
+from report.claims import (
+    GAIN,
+    LOWER,
+    MARIAN,
+    NEEDS,
+    NOT_RUN,
+    OPEN,
+    OTHER,
+    SIZE_UNITS,
+    Key,
+    Printed,
+    Tolerance,
+    tolerance_of,
+)
 from report.published import CPU, MACHINES, PRICES, SOURCE_TOKENS, tokens_per_usd
 
 BYTES = {"float32": 4, "int16": 2, "int8": 1}
-LOADING = "seconds with loading"
-ALONE = ", one sentence at a time"  # ends such quantities, and the rungs of their records
-FIELDS = {  # of the records, by the times of the papers
-    "seconds": "text_seconds",
-    LOADING: "total_seconds",
-    f"seconds{ALONE}": "text_seconds",
-    "target tokens per second": "text_seconds",
-}
+TOTAL = "total_seconds"  # a quantity, and the field of records; other times are text_seconds
 # Of whole test sets: the first is printed, the others are counted as measure.source_tokens does.
 TOKENS = {"newstest2014": SOURCE_TOKENS, "newstest2015": 47_567, "newstest2019": 48_865}
-PER_USD = "source tokens per USD"
+PER_USD = "source_tokens_per_usd"
 REFERENCE = Path("results/reference")
 COMPUTED = "python -m report.rows"  # the command of what was not measured
 ANOTHER_MACHINE = "another machine; ratios are compared"
-ALL_CORES, TUNED = "all_cores", "tuned"  # settings of rows that no record has; what is tuned is known by its name
+ALL_CORES, TUNED = "all_cores", "tuned"  # settings of rows that no record has; what is tuned is known by its place
 ONEDNN = "oneDNN"  # a library of products, as records name it
 
 Hand = Mapping[str, Any]  # an entry of values.json
@@ -88,7 +94,10 @@ class Run(NamedTuple):
 
     def timing(self, record: Measurement) -> str:
         """What tells the timing of a record from all others; several rungs may have one."""
-        same = (each is record or (record.rung and each.rung and each.timing == record.timing) for each in self.records)
+        same = (
+            each is record or (record.place.row and each.place.row and each.timing == record.timing)
+            for each in self.records
+        )
         return f"{self.name} {[*same].index(True)}"
 
 
@@ -123,33 +132,32 @@ def numbers(paper: str) -> Iterator[Printed]:
 def rows(paper: str, runs: list[Run], values: Iterable[Hand] = ()) -> list[Row]:
     """A record for each number of a paper.
 
-    values: numbers by hand with ``table``, ``row``, ``quantity``, ``value`` and ``reason``, which is how they were
-    measured or what differs, and ``test_set`` where the paper has several; ``low``, ``high``, ``command``, ``cpu``,
-    ``date``, ``comparable`` (default: true) and ``explained`` are optional: false where the reason does not say why the
-    number is off. They go before measurements. Without ``value``, ``reason`` and ``comparable`` are about the number
-    that was measured.
+    values: numbers by hand with the fields of ``Key`` that are not empty, ``value`` and ``reason``, which is how they
+    were measured or what differs. Without ``test_set`` one is of all that the paper has. ``low``, ``high``,
+    ``command``, ``cpu``, ``date``, ``comparable`` (default: true) and ``explained`` are optional: false where the
+    reason does not say why the number is off. They go before measurements. Without ``value``, ``reason`` and
+    ``comparable`` are about the number that was measured.
     """
-    given = {(value["table"], value["row"], value["quantity"], value.get("test_set", "")): value for value in values}
-    made: list[Row] = []
+    given = {Key(*(value.get(field, "") for field in Key._fields)): value for value in values}
+    made: dict[Key, Row] = {}
     for printed in numbers(paper):
-        hand = given.get(printed.place) or given.get((*printed.place[:-1], ""), {})
+        hand = given.get(printed.key) or given.get(printed.key._replace(test_set=""), {})
         if "value" in hand:
             origin = " ".join(hand[name] for name in ("file", "from") if name in hand)
             by_hand: Hand = {"explained": True, **hand}
             found = Found(**{name: by_hand[name] for name in Found._fields if name in by_hand})
             found = found._replace(timings=(origin,))
         elif printed.quantity == PER_USD and (
-            seconds := given.get((*printed.place[:2], "seconds", ""), {}).get("value")
+            seconds := given.get(printed.key._replace(quantity="seconds", test_set=""), {}).get("value")
         ):
-            timed_row = next(row for row in reversed(made) if row["quantity"] == "seconds")
-            found = _priced(timed_row, seconds, MACHINES[printed.table])
+            found = _priced(made[printed.key._replace(quantity="seconds")], seconds, MACHINES[printed.table])
         else:
             found = _found(printed, runs)
             reason = "; ".join(filter(None, (found.reason, hand.get("reason"))))
             comparable = found.comparable and hand.get("comparable", True)
             found = found._replace(reason=reason, comparable=comparable, explained="reason" in hand)
-        made.append(_row(printed, found))
-    return made
+        made[printed.key] = _row(printed, found)
+    return [*made.values()]
 
 
 def _priced(of: Row, seconds: float, machine: str) -> Found:
@@ -164,10 +172,10 @@ def _row(printed: Printed, found: Found) -> Row:
     comparable = found.comparable and tolerance is not None
     ratio = found.value / printed.value if comparable and found.value is not None and printed.unit != GAIN else None
     return {
-        "row": f"({printed.row}) {printed.system}",
+        "row": printed.name,
         "source": f"Table {printed.table}" if printed.table.isdigit() else printed.table,
         "page": printed.page,
-        "quantity": printed.quantity,
+        "quantity": printed.label,
         "test_set": printed.test_set,
         "printed": printed.value,
         "ours": found.value,
@@ -204,9 +212,8 @@ def _found(printed: Printed, runs: list[Run]) -> Found:
     if printed.unit == "parameters":
         return _computed(_parameters(printed))
     if printed.quantity == "size":
-        return _computed(_bytes(printed) / SIZE_UNITS[printed.unit])
-    if printed.other and printed.other.quantity == "size":
-        return _computed(_bytes(printed.other) / _bytes(printed))
+        unit = _bytes(printed) if printed.other else SIZE_UNITS[printed.unit]
+        return _computed(_bytes(printed.other or printed) / unit)
     if printed.other:
         return _ratio(printed, printed.other, runs)
     return _bleu(printed, runs) if printed.unit == "BLEU" else _time(printed, runs)
@@ -264,19 +271,18 @@ def _ablated(record: Measurement) -> bool:
 
 
 def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None = None) -> Measurement | None:
-    """The record with the row's name, else the fastest of the row on one core, or on all if the row asks for them.
+    """The record with the row's place, else the fastest of the row on one core, or on all if the row asks for them.
 
     If there are some of the row's test set, one of these.
     """
     records = list(records)
-    name = f"({printed.row}) {printed.system}{ALONE * printed.quantity.endswith(ALONE)}"
-    if named := [record for record in records if record.rung == name and not record.noisy]:
-        return named[0]
-    if printed.quantity.endswith(ALONE) or TUNED in printed.settings:
+    if placed := [record for record in records if record.place == printed.place and not record.noisy]:
+        return placed[0]
+    if printed.way or TUNED in printed.settings:
         return None
     several = printed.settings.get(ALL_CORES, False)
-    unnamed = (record for record in records if not (record.rung or "").startswith("("))  # by another row
-    found = [record for record in _matching(printed, unnamed) if test_set in (None, record.test_set)]
+    of_no_row = (record for record in records if not record.place.table)
+    found = [record for record in _matching(printed, of_no_row) if test_set in (None, record.test_set)]
     found = [record for record in found if (len(record.decoding.cores) > 1) == several]
     same = [record for record in found if record.test_set == printed.test_set]
     return max(same or found, key=lambda record: record.words_per_second, default=None)
@@ -299,7 +305,7 @@ def _converted(printed: Printed, record: Measurement) -> tuple[float, str]:
     if printed.unit not in LOWER:
         return number(record, "target_tokens") / number(record, "text_seconds"), ""
     tokens = TOKENS[printed.test_set]
-    loading = number(record, "load_seconds") if printed.quantity == LOADING else 0.0
+    loading = number(record, "load_seconds") if printed.quantity == TOTAL else 0.0
     return loading + tokens / record.tokens_per_second, f"for {tokens:,} tokens; "
 
 
@@ -309,7 +315,7 @@ def _ratio(printed: Printed, than: Printed, runs: list[Run]) -> Found:
         own = timed(printed, run.records)
         other = timed(than, run.records, own.test_set) if own else None
         if own and other:
-            field = FIELDS[than.quantity]
+            field = TOTAL if printed.quantity == TOTAL else "text_seconds"
             if own.timing.runs == other.timing.runs and own.value(f"{field}_runs") and other.value(f"{field}_runs"):
                 spread = times_faster(own, other, field)
             else:  # not all are timed as often; records of older versions have no single runs
@@ -321,7 +327,7 @@ def _ratio(printed: Printed, than: Printed, runs: list[Run]) -> Found:
 
 def _only_once(printed: Printed, than: Printed, timed_on: str, found: Found) -> Found:
     """A timing has one verdict: where the paper prints the ratio for the timed test set, too, that row has it."""
-    row = [each for each in claims.of_paper(printed.paper) if each.place[:2] == printed.place[:2]]
+    row = [each for each in claims.of_paper(printed.paper) if each.key[:2] == printed.key[:2]]
     twins = [each for each in row if each.test_set == timed_on and than.row in each.over]
     if timed_on == printed.test_set or not twins:
         return found
