@@ -9,7 +9,8 @@ import ctranslate2
 import pytest
 import yaml
 
-from study import schema
+from study import schema as study_schema
+from study.keys import schema
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -51,7 +52,7 @@ OWN_MACHINE = {
 @pytest.fixture(autouse=True)
 def machine(monkeypatch, tmp_path):
     """These tests are about configurations, not about the machine they run on, nor about what was run there."""
-    monkeypatch.setattr(schema, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(study_schema, "RESULTS", tmp_path / "results")
     monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda _: ALL_TYPES)
     grammar = types.SimpleNamespace(LANGUAGES=("de", "fr"), SPLITS=("dev", "test", "test2", "monolingual", "train"))
     monkeypatch.setitem(sys.modules, "corpora.grammar", grammar)
@@ -69,6 +70,11 @@ def edited(key, value):
     else:
         at[last] = value
     return study
+
+
+def resolved(part):
+    """A part of the schema with what its ``$ref`` refers to."""
+    return schema()["$defs"][part["$ref"].removeprefix("#/$defs/")] | part if "$ref" in part else part
 
 
 def without(key):

@@ -16,7 +16,7 @@ from formats import records
 from nmt_frontier.files import read_json, write_json
 from nmt_frontier.sentence import sentence
 from nmt_frontier.text.items import SYMBOL, SYMBOLS, Finder
-from study.schema import schema
+from study.keys import schema
 from train import augmentation, sample, source_augmentation
 from train.augmentation import CHANGES, JOINED, MEANT, RULES, TOGETHER, augmented, mistyped
 from train.settings import Augmentation, SourceAugmentation
@@ -42,7 +42,7 @@ def changed(blocks, rates, seed=1, epoch=1, languages=LANGUAGES, meant=None):
     ("key", "rules"), [("both_sides", RULES), ("meant", MEANT), ("source", source_augmentation.RULES)]
 )
 def test_the_schema_has_every_rule(key, rules):
-    assert schema()["$defs"]["augmentation"]["properties"][key]["propertyNames"]["enum"] == list(rules)
+    assert schema()["$defs"]["Augmentation"]["properties"][key]["propertyNames"]["enum"] == list(rules)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from distill.tokenization import SentencePiece
 from findings.metrics import bleu
 from formats import records
 from nmt_frontier.errors import UserError
-from study.schema import schema
+from study.keys import schema
 from study.systems import TRANSLATED
 from train.encode import encode
 
@@ -265,7 +265,7 @@ def test_a_language_without_spaces_is_compared_by_its_own_tokens():
 
 
 def test_a_study_names_the_targets_that_can_be_selected():
-    enum = schema()["$defs"]["mixture"]["properties"]["targets"]["enum"]
+    enum = schema()["$defs"]["Mixture"]["properties"]["targets"]["enum"]
     assert enum == ["original", *TARGETS] and TRANSLATED == TARGETS
 
 

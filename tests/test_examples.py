@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from configurations import CONFIGS, machine, saved  # noqa: F401 (a fixture)
+from configurations import CONFIGS, machine, resolved, saved  # noqa: F401 (a fixture)
 
 from study import config, expansion
-from study.schema import resolved, schema
+from study.keys import schema
 
 EXAMPLE = re.compile(r"( *)#([\w-]+:.*)")
 STUDIES = sorted(CONFIGS.glob("*.yaml"))

@@ -9,7 +9,7 @@ from docutils.core import publish_doctree
 from jinja2 import Environment
 
 from study import config
-from study.schema import schema
+from study.keys import schema
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = (ROOT / "workflow/report/workflow.rst").read_text()
@@ -49,7 +49,7 @@ def loaded(folder, base="offline", **changes):
 
 
 def test_every_cleaning_rule_has_its_words():
-    described = schema()["$defs"]["cleaning"]["properties"]
+    described = schema()["$defs"]["Cleaning"]["properties"]
     assert set(OFF) == set(WORDS) == set(described) - {"langid_languages"}  # an option of langid
 
 

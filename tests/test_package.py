@@ -48,7 +48,7 @@ def test_every_file_beside_the_code_is_installed():
     files = [path for path in (ROOT / "src").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     files = [path for path in files if ".egg-info" not in str(path)]
     there = {path for path in files if path.suffix != ".py" or not (path.parent / "__init__.py").exists()}
-    assert ROOT / "src/study/config.schema.yaml" in there and there <= installed
+    assert ROOT / "src/study/rates.json" in there and there <= installed
 
 
 @pytest.mark.parametrize("face", FACES, ids=named)

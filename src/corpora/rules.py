@@ -1,7 +1,7 @@
 """Cleaning rules: each decides which records of a batch to drop.
 
 A rule takes a batch and some of its row numbers, int64[rows], and returns which to drop: bool[rows]. A study selects
-rules from REGISTRY, with their limits, in its ``cleaning`` (workflow/schemas/config.schema.yaml).
+rules from REGISTRY, with their limits, in its ``cleaning`` (corpora.settings).
 """
 
 from collections.abc import Callable, Iterable

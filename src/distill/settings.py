@@ -1,29 +1,31 @@
 """What decides on the translations of teachers, beside the files that they read, as a rule writes it."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
 
-from common.document import Section
+from common.document import Section, limits
 
 Device = Literal["cpu", "cuda"]
 
 
 class Tokenization(Section):
-    """How a teacher splits text that has pieces of its own: one of the two, a file or one for each side."""
+    """How a teacher that is not trained here splits text. The study's own SentencePiece model if null."""
 
-    sentencepiece: str | list[str] | None = None
+    sentencepiece: str | Annotated[list[str], limits(minItems=2, maxItems=2)] | None = None
+    """SentencePiece model, or one for the source and one for the target."""
     bpe: str | None = None
+    """BPE codes (subword-nmt, fastBPE), applied to text that is split as the Moses tokenizer does (sacremoses, dashes
+    split)."""
 
 
 class Prefix(Section):
-    """What a multilingual teacher is told about languages: pieces, with spaces between them.
-
-    source: before every source. target: what every translation begins with; they are no text.
-    """
+    """Pieces by which a teacher that is not trained here knows the languages, if it has several."""
 
     source: str | None = None
+    """Pieces before every source, with spaces between them."""
     target: str | None = None
+    """Pieces that every translation begins with and that are no text."""
 
     @property
     def pieces(self) -> tuple[list[str], list[str]]:

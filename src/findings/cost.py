@@ -13,25 +13,39 @@ import re
 from argparse import ArgumentTypeError
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, NotRequired, TypedDict
+from typing import Annotated, NamedTuple, NotRequired, TypedDict
 
+from common.document import Count, Positive, limits
 from nmt_frontier.files import read_yaml
 
 PRICES = Path(__file__).with_name("prices.yaml")
 
 
-class Price(TypedDict):
-    """What a machine costs: `price` in src/study/config.schema.yaml, which describes the fields."""
+Text = Annotated[str, limits(minLength=1)]
 
-    provider: str
-    instance: str
-    region: str
-    date: str
-    address: str
-    usd_per_hour: int | float  # as it is written, for the hash of a study
-    cores: int
-    gpus: NotRequired[int]
-    cpus: list[str]
+
+class Price(TypedDict):
+    """What a kind of machine costs, and where that is published."""
+
+    provider: Text
+    """Who rents it out."""
+    instance: Text
+    """The provider's name of the machine."""
+    region: Text
+    """Where it stands; prices differ."""
+    date: Annotated[str, limits(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    """Of the price, "YYYY-MM-DD" in quotes."""
+    address: Annotated[str, limits(pattern="^https?://.")]
+    """Where the price is published."""
+    usd_per_hour: Positive
+    """Price of the whole machine, USD an hour."""
+    cores: Count
+    """Its virtual cores; a run pays for those it was pinned to."""
+    gpus: NotRequired[Annotated[int, limits(minimum=0, default=0)]]
+    """Its GPUs; plans for clusters of such machines count them (study.scale_plan)."""
+    cpus: Annotated[list[Text], limits(minItems=1)]
+    """Parts of the names of CPUs (model name in /proc/cpuinfo) that such a machine has. With another CPU there are no
+    USD."""
 
 
 MODELS = {  # of prices.yaml: what a virtual machine that hides the model still shows, family and best instruction set

@@ -3,8 +3,9 @@
 From files to an effective configuration:
 
 - ``config``: load a configuration, or print it (command)
-- ``configuration``: its types, a class for each section
-- ``schema``: the JSON schema: defaults, errors in our words; the folder of results, the hash of a configuration
+- ``configuration``: its types, a class for each section: what keys mean, their limits and defaults
+- ``keys``: the JSON schema, made of the types (command: write it and the page of keys)
+- ``schema``: what the JSON schema refuses, in our words; the folder of results, the hash of a configuration
 - ``expansion``: YAML files merged with those that they extend, and every entry with the settings of the whole study
 - ``checks``: the rules that a schema cannot express; ``system_checks``: those of teachers and students
 - ``precision``: the engine and the type that teachers compute with

@@ -14,7 +14,8 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.search.engine import Engine
 from nmt_frontier.search.native import Native
 from study import system_checks
-from study.configuration import Augmentation, Configuration, Mixture
+from study.configuration import Configuration
+from study.configuration.systems import Augmentation, Mixture
 from study.expansion import listed_prices
 from study.plan import Study
 from study.precision import default_type, engine, obstacle
@@ -92,7 +93,8 @@ def teacher_problems(config: Configuration) -> Iterator[str]:
     why = obstacle(config)
     remedy = f", but {Native.name} {why}" if why else ": distillation: {engine: native}"
     for name, teacher in config.teachers.items():
-        if teacher.shape and (refused := engines.refusal(used, teacher.shape, (CTranslate2.name, Native.name))):
+        shape = teacher.shape and teacher.shape.document
+        if shape and (refused := engines.refusal(used, shape, (CTranslate2.name, Native.name))):
             yield f"teachers.{name}.shape: {refused}{remedy}"
     for name, mixture in config.mixtures.items():
         if mixture.ensemble == "token_by_token" and not used.ensembles:
@@ -214,7 +216,7 @@ def timing_problems(config: Configuration) -> Iterator[str]:
     if mapped := config.vocabulary_map.system:
         yield from _system_problems(config, "vocabulary_map.system", mapped, "it has no map")
     elif config.vocabulary_map.grid is not None and not any(
-        _optimised(config, student.shape) for student in config.students.values()
+        _optimised(config, student.shape.document) for student in config.students.values()
     ):
         yield "vocabulary_map.grid: the map is fitted to a student, and OpenNMT-tf alone decodes these; it has no map"
 

@@ -1,6 +1,4 @@
-"""A configuration written out: merged with the files that it extends, with the study's settings and all defaults in
-every entry.
-"""
+"""A configuration written out: merged with the files that it extends, with the study's settings in every entry."""
 
 from functools import cache
 from pathlib import Path
@@ -12,7 +10,8 @@ from common.document import Document
 from findings.cost import PRICES, Price, prices
 from formats.shape import registry
 from nmt_frontier.errors import UserError
-from study.schema import definition, filled, problems, schema
+from study.keys import schema
+from study.schema import problems
 
 ANOTHER = {"like", "model", "cell"}  # keys of a shape that make it another one; the numbers of its base do not fit it
 LENGTHS = ("steps", "epochs")  # a training or a phase has one of them
@@ -94,19 +93,18 @@ def _parsed(path: Path) -> Document:
 
 
 def expanded(written: Document) -> Document:
-    """The configuration with every key of the schema. Unknown names stay as they are, for the checks to report.
+    """The configuration with all that its entries inherit. Unknown names stay as they are, for the checks to report.
 
     written: with its nulls. Null in an entry is the default, whatever the study sets for all entries.
     """
-    given = _with_training(_with_cleaning(_with_named_shapes(without_nulls(written)), written), written)
-    config: Document = filled(given, schema())
-    return config | {"prices": _with_price(config["prices"])}
+    config = _with_training(_with_cleaning(_with_named_shapes(without_nulls(written)), written), written)
+    return config | {"prices": _with_price(config.get("prices", {}))}
 
 
 @cache
 def listed_prices() -> dict[str, Price]:
     """findings/prices.yaml. Raises UserError for a price that does not say where it is from."""
-    price = {"type": "object", "$ref": "#/$defs/price"}
+    price = {"type": "object", "$ref": "#/$defs/Price"}
     entries = {"type": "object", "additionalProperties": price, "$defs": schema()["$defs"]}
     if lines := list(problems(prices(), entries)):
         raise UserError("\n".join(f"{PRICES}: {line}" for line in lines))
@@ -114,9 +112,10 @@ def listed_prices() -> dict[str, Price]:
 
 
 def _with_price(section: Document) -> Document:
-    """The machine's entry in the list of prices instead of its name."""
-    machine, listed = section["machine"], listed_prices()  # a mistake in the list shows in every study
-    return {"machine": listed.get(machine, machine) if isinstance(machine, str) else machine}
+    """The machine's entry in the list of prices instead of its name; an own entry has its number of GPUs."""
+    machine, listed = section.get("machine"), listed_prices()  # a mistake in the list shows in every study
+    own = {"gpus": 0} | machine if isinstance(machine, dict) else machine
+    return {"machine": listed.get(machine, machine) if isinstance(machine, str) else own}
 
 
 def _with_cleaning(config: Document, written: Document) -> Document:
@@ -138,7 +137,7 @@ def _with_training(config: Document, written: Document) -> Document:
         # Keys of a pair exclude each other: a student that has one of them does not inherit the other.
         excluded = {key for pair in (LENGTHS, BATCHES) if without_nulls(own).keys() & pair for key in pair}
         general = {key: value for key, value in config["student_training"].items() if key not in excluded}
-        training: Document = filled(without_nulls(merged(general, own)), definition("training"))
+        training: Document = without_nulls(merged(general, own))
         return training
 
     own = {name: written["students"][name].get("training") or {} for name in config["students"]}

@@ -58,7 +58,7 @@ def obstacle(config: Configuration) -> str | None:
         return f"does not run on {distillation.device}"
     if (type := distillation.compute_type) and type not in Native.types:
         return f"does not compute in {type}, only in {', '.join(Native.types)}"
-    shapes = {name: teacher.shape for name, teacher in config.teachers.items() if teacher.shape}
+    shapes = {name: teacher.shape.document for name, teacher in config.teachers.items() if teacher.shape}
     lacking = {name: lacks for name, shape in shapes.items() if (lacks := Native.lacks(shape))}
     return next((f"{lacks} (teachers.{name})" for name, lacks in lacking.items()), None)
 

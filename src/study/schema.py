@@ -1,6 +1,5 @@
-"""The JSON schema of a configuration: defaults, readable errors; the folder and the hash of a study."""
+"""What the JSON schema finds wrong in a configuration, in readable lines; the folder and the hash of a study."""
 
-import copy
 import datetime
 import difflib
 import hashlib
@@ -8,7 +7,6 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,7 @@ import jsonschema
 import langcodes
 
 from common.document import Document
-from nmt_frontier.files import read_yaml
-
-SCHEMA = Path(__file__).with_name("config.schema.yaml")  # a link to the one in workflow/schemas
+from study.keys import schema
 
 NEWER: Document = {"metrics": None, "robustness": None}
 NEWER_OF_CORPORA: Document = {"invalid_share": 0.05, "encoding": None}
@@ -31,36 +27,9 @@ RESULTS = Path("results")
 RESERVED = "reference"  # results/reference is in git
 
 
-@cache
-def schema() -> Document:
-    loaded: Document = read_yaml(SCHEMA)
-    return loaded
-
-
 def definition(name: str) -> Document:
-    """The schema of one of ``$defs``, for an entry that is checked or filled alone."""
+    """The schema of one of ``$defs``, for an entry that is checked alone."""
     return {"$ref": f"#/$defs/{name}", "$defs": schema()["$defs"]}
-
-
-def resolved(part: Document) -> Document:
-    """A part of the schema with what its ``$ref`` refers to."""
-    if "$ref" not in part:
-        return part
-    of_name: Document = schema()["$defs"][part["$ref"].removeprefix("#/$defs/")]
-    return of_name | part
-
-
-def filled(value: Any, part: Document) -> Any:
-    """The value with the defaults of this part of the schema, keys in the order of the schema."""
-    part = resolved(part)
-    if isinstance(value, list):
-        return [filled(item, part.get("items") or {}) for item in value]
-    if not isinstance(value, dict):
-        return value
-    properties, others = part.get("properties", {}), part.get("additionalProperties")
-    others = others if isinstance(others, dict) else {}
-    defined = {key: filled(value.get(key, copy.deepcopy(sub.get("default"))), sub) for key, sub in properties.items()}
-    return defined | {key: filled(item, others) for key, item in value.items() if key not in properties}
 
 
 def problems(value: Any, part: Document) -> Iterator[str]:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from formats.shape import Transformer, Values, registry, shape
-from study.configuration import Configuration, Student, Teacher
+from study.configuration import Configuration
+from study.configuration.systems import Student, Teacher
 from study.expansion import BATCHES, LENGTHS
 from study.schema import suggestion
 from study.systems import ENSEMBLES, ORIGINS, is_folder, students, systems, untrained
@@ -16,7 +17,7 @@ def problems(config: Configuration) -> Iterator[str]:
         yield from _teacher_problems(f"teachers.{name}", teacher)
         yield from _shape_problems(f"teachers.{name}", teacher)
         yield from _sampling_problems(f"teachers.{name}.training", teacher.training, config)
-    earlier = {name: teacher.shape for name, teacher in config.teachers.items() if teacher.shape}
+    earlier = {name: teacher.shape.document for name, teacher in config.teachers.items() if teacher.shape}
     trained = students(config)
     for name, student in config.students.items():
         yield from _student_problems(f"students.{name}", student, config, earlier)
@@ -69,7 +70,7 @@ def _student_problems(
         if parent not in earlier:
             reason = "is no teacher or earlier student that is trained here; the name of a folder has a slash"
             yield f"{path}.start_from: {parent!r} {reason}"
-        elif earlier[parent] != student.shape and not student.start_layers:
+        elif earlier[parent] != student.shape.document and not student.start_layers:
             yield f"{path}.start_from: {parent} has another shape, so its weights do not fit"
     yield from _layer_problems(path, student, earlier.get(parent or ""))
     yield from _training_problems(f"{path}.training", student.training)
@@ -84,7 +85,8 @@ def _layer_problems(path: str, student: Student, parent: Values | None) -> Itera
         yield f"{path}.start_layers: of what? name it in start_from"
         return
     try:
-        own, other = shape(student.shape), shape(parent or student.shape)
+        values = student.shape.document
+        own, other = shape(values), shape(parent or values)
     except ValueError:  # as the check of shapes says
         return
     where = f"{path}.start_layers"
@@ -146,13 +148,13 @@ def warnings(config: Configuration) -> Iterator[str]:
 
 
 def _shape_problems(path: str, system: Teacher | Student) -> Iterator[str]:
-    if not (values := system.shape):
+    if not system.shape:
         return
-    if (like := values["like"]) is not None:
+    if (like := system.shape.like) is not None:
         yield f"{path}.shape: unknown shape {like!r}{suggestion(like, list(registry()))}"
         return
     try:
-        built = shape(values)
+        built = shape(system.shape.document)
     except ValueError as error:
         yield f"{path}.shape: {error}"
         return

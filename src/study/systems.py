@@ -9,7 +9,8 @@ from common.document import Document, Number
 from formats import shape
 from formats.shape import Values
 from nmt_frontier.importers.ctranslate2_model import ENVIRONMENTS, PATH_OPTIONS
-from study.configuration import Augmentation, Configuration, Mixture, Student, Teacher
+from study.configuration import Configuration
+from study.configuration.systems import Augmentation, Mixture, Student, Teacher
 from train.settings import Role, StartLayers, Training
 
 TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
@@ -22,9 +23,7 @@ ORIGINS = ("shape", "checkpoint", "ctranslate2", "converted")  # a teacher has o
 
 def mixture(config: Configuration, name: str) -> Mixture:
     """The entry of a mixture, with a default for ORIGINAL."""
-    return config.mixtures.get(name) or Mixture(
-        targets="original", teacher=None, ensemble="rescoring", weights=None, drop_worst=0, augmentation=None
-    )
+    return config.mixtures.get(name) or Mixture(targets="original")
 
 
 def weights(config: Configuration, name: str) -> dict[str, Number]:
@@ -136,10 +135,11 @@ def systems(config: Configuration) -> list[System]:
 
 
 def _teacher(name: str, entry: Teacher, default_seed: int) -> System:
-    if not entry.shape or not entry.training:
-        return System(name, "teacher", name, None, None, entry.shape)
+    shape = entry.shape.document if entry.shape else None
+    if not shape or not entry.training:
+        return System(name, "teacher", name, None, None, shape)
     seed = default_seed if entry.seed is None else entry.seed
-    return Trained(name, "teacher", name, ORIGINAL, seed, entry.shape, entry.training, entry.start_from)
+    return Trained(name, "teacher", name, ORIGINAL, seed, shape, entry.training, entry.start_from)
 
 
 def students(config: Configuration) -> list[Trained]:
@@ -156,7 +156,7 @@ def students(config: Configuration) -> list[Trained]:
             for seed in seeds:
                 parts = [student, "" if mixture == first else f"-{mixture}", f"-seed{seed}" if len(seeds) > 1 else ""]
                 role: Role = "control" if original else "student"
-                learns = (entry.shape, entry.training, entry.start_from, entry.start_layers)
+                learns = (entry.shape.document, entry.training, entry.start_from, entry.start_layers)
                 trained.append(Trained("".join(parts), role, student, mixture, seed, *learns))
     return trained
 

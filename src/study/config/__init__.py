@@ -1,7 +1,7 @@
 """The effective configuration of a study. `python -m study.config FILE` checks a file and prints what it amounts to.
 
-The JSON schema defines every key, `expansion` reads the files and fills every entry in, `checks` has the rules that a
-schema cannot express.
+Its types define every key and default, and `keys` makes the JSON schema of them; `expansion` reads the files and puts
+every entry together, `checks` has the rules that a schema cannot express.
 """
 
 from collections.abc import Iterator
@@ -12,19 +12,19 @@ from msgspec import convert
 from common.document import Document
 from corpora.settings import Corpus
 from nmt_frontier.errors import UserError
-from study import checks, schema
+from study import checks, keys, schema
 from study.configuration import Configuration, typed
 from study.expansion import expanded, without_nulls, written
 from study.precision import chosen
 
 
 def read(path: str | Path) -> Configuration:
-    """The effective configuration of a study, with every key of the schema; the same on every machine.
+    """The effective configuration of a study, with every key; the same on every machine.
 
     Raises UserError with a line for each problem, ``<file>: <path of the key>: <what is wrong>``.
     """
     given = written(Path(path))
-    problems = list(schema.problems(without_nulls(given), schema.schema()))
+    problems = list(schema.problems(without_nulls(given), keys.schema()))
     if not problems:
         document = expanded(given)
         problems = list(training_problems(document))
@@ -42,7 +42,7 @@ def read(path: str | Path) -> Configuration:
 def training_problems(document: Document) -> Iterator[str]:
     """Violations of the schema by the trainings of students, which have been put together."""
     for name, student in document["students"].items():
-        for violation in schema.problems(student["training"], schema.definition("training")):
+        for violation in schema.problems(student["training"], schema.definition("Training")):
             yield f"students.{name}.training: {violation}"
 
 
@@ -53,7 +53,7 @@ def load(path: str | Path) -> Document:
 
 def corpus(entry: Document) -> Corpus:
     """The effective form of one entry of ``corpora``. Raises UserError as load() does."""
-    entry, definition = without_nulls(entry), schema.definition("corpus")
-    if problems := list(schema.problems(entry, definition)):
+    entry = without_nulls(entry)
+    if problems := list(schema.problems(entry, schema.definition("Corpus"))):
         raise UserError("\n".join(f"corpus: {problem}" for problem in problems))
-    return convert(schema.filled(entry, definition), Corpus)
+    return convert(entry, Corpus)

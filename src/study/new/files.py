@@ -20,11 +20,11 @@ from corpora.readers.marked_up import Tmx, Xliff
 from corpora.readers.reader import Reader
 from corpora.readers.tables import Csv, Jsonl
 from corpora.readers.text import Tsv
+from corpora.settings import LANGUAGES
 from corpora.sources.stored import LANGUAGE
 from nmt_frontier.errors import UserError
 from study.new import contents
 from study.new.contents import columns, first_lines, language, reader, require_languages, unpacked
-from study.schema import schema
 
 DEV = re.compile(r"(newsdev|dev(el|set|elopment)?|val(id|idation)?|tun(e|ing))\d*")
 TEST = re.compile(r"(newstest|devtest|te?st(set)?|eval(uation)?)\d*")
@@ -59,11 +59,10 @@ def _language(words: list[str], pair: list[str]) -> tuple[int | None, str]:
 def _code(word: str) -> str:
     """The language of a word such as en, eng, english; a word of a side as it is; else nothing."""
     word = word.lower()
-    known = schema()["$defs"]["language"]["enum"]
-    if word in SIDE_WORDS or word in known:
+    if word in SIDE_WORDS or word in LANGUAGES:
         return word
     code = shortest(word) if len(word) == TYPICAL_CODES[1] and word.isalpha() else _by_name(word)
-    return code if code in known else ""
+    return code if code in LANGUAGES else ""
 
 
 @cache

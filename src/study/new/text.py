@@ -64,7 +64,7 @@ def _head(draft: Draft) -> str:
     source, target = draft.pair
     return f"""\
 # {source}-{target}, proposed by `python -m study.new` for {draft.hours:g} hours on {of_cores(draft.cores)}.
-# Every key and its default is described in workflow/schemas/config.schema.yaml.
+# Every key and its default is described in docs/keys.md.
 
 study: {draft.name} # results go to results/{draft.name}
 source: {_yaml(source)}
