@@ -73,7 +73,7 @@ def test_a_study_is_the_same_on_every_machine(path, tmp_path, monkeypatch):
         formats = {system: plan.models.formats(system) for system in (*plan.systems.measured, *plan.systems.untrained)}
         teachers = [plan.teachers.model(name) for name in plan.systems.teachers]
         minutes = Requests(typed(loaded)).minutes("translate_shard")
-        found.append((loaded, config_hash(loaded), formats, teachers, minutes))
+        found.append((loaded, config_hash(typed(loaded)), formats, teachers, minutes))
         note = tmp_path / plan.name / "distillation.json"  # of an earlier version
         note.parent.mkdir(exist_ok=True)
         note.write_text(json.dumps({"engine": "ctranslate2", "compute_type": f"float{cores}"}))

@@ -104,7 +104,7 @@ def test_a_mistake_in_the_study_is_one_line_without_traceback(tmp_path):
 def test_jobs_have_the_hash_of_the_configuration_as_it_is_printed(tmp_path):
     """Without the key `extends`, which Snakemake leaves in its own."""
     run = succeeded(dry_run("-p", "--configfile", TINY_GIVEN, cwd=tmp_path))
-    assert {*re.findall(r'config[-_]hash"?:? "?(\w+)', run.stdout)} == {config_hash(config.load(TINY_GIVEN))}
+    assert {*re.findall(r'config[-_]hash"?:? "?(\w+)', run.stdout)} == {config_hash(config.read(TINY_GIVEN))}
     assert "alignment/corpus.tsv.zst" in run.stdout and "--added" not in run.stdout  # no pair is changed in this study
 
 

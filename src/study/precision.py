@@ -38,11 +38,11 @@ def default_type(config: Configuration) -> str:
     engine's is exact on every CPU; CTranslate2's is on some. On GPUs float16 is: CTranslate2's README has 10,990
     tokens/s in float16, 8,725 in int8_float16 and 8,567 in int8 (a base Transformer on an A10G), with the BLEU of
     float32. A GPU without it computes in another type (formats.ctranslate2_loading.compute_type), which is recorded in
-    the JSON beside each n-best list. A study without teachers keeps the type, and so the hash, that it always had.
+    the JSON beside each n-best list.
     """
     if config.distillation.device == "cuda":
         return "float16"
-    return "float32" if config.teachers and engine(config) == CTranslate2.name else "int8"
+    return "float32" if engine(config) == CTranslate2.name else "int8"
 
 
 def engine(config: Configuration) -> str:

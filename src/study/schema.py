@@ -13,15 +13,9 @@ from typing import Any
 import jsonschema
 import langcodes
 
-from common.document import Document
+from common.document import Document, short
+from study.configuration import Configuration
 from study.keys import schema
-
-NEWER: Document = {"metrics": None, "robustness": None}
-NEWER_OF_CORPORA: Document = {"invalid_share": 0.05, "encoding": None}
-NEWER_OF_MIXTURES: Document = {"ensemble": "rescoring"}
-NEWER_OF_DECODING: Document = {"in_every_engine": None}
-NEWER_OF_STUDENTS: Document = {"start_layers": None}
-NEWER_OF_TRAININGS: Document = {"sampling": None, "quantization": None}
 
 RESULTS = Path("results")
 RESERVED = "reference"  # results/reference is in git
@@ -108,31 +102,10 @@ def results(study: str) -> Path:
     return RESULTS / study
 
 
-def config_hash(config: Document) -> str:
+def config_hash(config: Configuration) -> str:
     """First 12 hexadecimal digits of the sha256 of the configuration as canonical JSON.
 
-    A study that has no use for a key of NEWER has the hash that it had before this key existed, so that none is scored
-    again.
+    A key at its default does not count, so that a study has the same hash in a later version, which has more keys.
     """
-    counted = _without(config, NEWER) | {
-        "decoding": _without(config["decoding"], NEWER_OF_DECODING),
-        "corpora": {name: _without(corpus, NEWER_OF_CORPORA) for name, corpus in config["corpora"].items()},
-        "mixtures": {name: _without(mixture, NEWER_OF_MIXTURES) for name, mixture in config["mixtures"].items()},
-        "students": {name: _without(student, NEWER_OF_STUDENTS) for name, student in config["students"].items()},
-    }
-    text = json.dumps(_exact(counted), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(short(config), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def _exact(value: Any) -> Any:
-    """A configuration with the keys of trainings, and their precision, before a study could leave these open."""
-    if isinstance(value, list):
-        return [*map(_exact, value)]
-    if not isinstance(value, dict):
-        return value
-    exact = {key: _exact(entry) for key, entry in _without(value, NEWER_OF_TRAININGS).items()}
-    return exact | ({"precision": "float32"} if exact.get("precision", "") is None else {})
-
-
-def _without(section: Document, defaults: Document) -> Document:
-    return {key: value for key, value in section.items() if key not in defaults or value != defaults[key]}

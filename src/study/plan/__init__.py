@@ -27,7 +27,7 @@ class Study:
     def __init__(self, config: Configuration):
         self.config = config
         self.name: str = config.study
-        self.hash = config_hash(config.document)
+        self.hash = config_hash(config)
         self.paths = Paths(results(config.study).as_posix())
         self.folder, self.report = self.paths.folder, self.paths.report
         self.corpora = Corpora(config, self.paths)
