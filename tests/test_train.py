@@ -13,7 +13,7 @@ import tensorflow as tf
 from training_settings import TOKENS, VALUES, entry, model, phase, typed
 
 from formats import records
-from formats.shape import registry, shape
+from formats.shape import registry
 from nmt_frontier import cpu
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_json
@@ -25,7 +25,7 @@ from train.moving_average import MovingAverage
 from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
 from train.settings import Settings, StartLayers
-from train.train import average, begun, definition, run_folder
+from train.train import average, begun, definition, learned, run_folder
 from train.trainer import until_divergence
 from train.training import check_precision, compute_in, start_from
 from train.training_record import left_out, mixture, read_epochs, reads
@@ -115,37 +115,41 @@ def test_links_stay_with_their_pairs_in_batches(tmp_path):
 
 
 def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
-    basic = entry(steps=10) | {"dropout": 0.1, "decay": "constant", "average_last": 2, "averages": [1, 4]}
-    basic |= {"precision": "float32", "moving_average": None, "alignment": None, "sampling": None, "quantization": None}
-    settings = {"shape": {"units": 16}, "training": basic, "seed": 1, "data": ["a"]}
+    basic = entry(steps=10) | {"decay": "constant", "average_last": 2, "averages": [1, 4]}
+    settings = {"shape": {"units": 16}, "seed": 1, "data": ["a"]}
 
-    def folder(**changes):
-        return run_folder(tmp_path, {**settings, "training": basic | changes})
+    def folder(defined=settings, **changes):
+        asked = Settings("x", "student", VALUES, typed(basic | changes))
+        return run_folder(tmp_path, {**defined, "training": learned(asked)})
 
     assert folder(steps=20) == folder(average_last=4) == folder(threads=2) == folder()  # prolonged, averaged otherwise
     assert folder(steps=None, epochs=10) == folder(steps=None, epochs=20)
     assert folder(device="cuda") == folder()  # and continued on a GPU
-    assert folder(gpus=2) != folder()  # an update reads twice as many batches
-    assert folder(precision="bfloat16") != folder()
-    assert folder(moving_average=0.9999) != folder()
-    assert folder(alignment="guided") != folder()
-    assert folder(sampling={"alpha": 0.5}) != folder()
-    assert folder(then=[phase(5) | {"quantization": "int8"}]) != folder(then=[phase(5)])
-    older = {key: value for key, value in phase(5).items() if key != "quantization"}
-    assert folder(then=[phase(5)]) == folder(then=[older])  # of an earlier version
-    assert folder(average_last=8) != folder()  # so many checkpoints were not kept
+    other = {"gpus": 2, "precision": "bfloat16", "moving_average": 0.9999, "alignment": "guided"}
+    other |= {"sampling": {"alpha": 0.5}, "average_last": 8, "dropout": 0}  # 8: so many checkpoints were not kept
+    assert folder() not in [folder(**{key: value}) for key, value in other.items()]
+    assert folder(then=[phase(5) | {"quantization": "int8"}]) != folder(then=[phase(5)]) == folder(then=[{"steps": 5}])
     # Other steps: another rate at every step, or a second phase that begins elsewhere
     assert folder(decay="cosine", steps=20) != folder(decay="cosine")
     assert folder(then=[{"steps": 5}], steps=20) != folder(then=[{"steps": 5}])
-    for key, value in {"seed": 2, "data": ["b"], "shape": {"units": 8}, "training": basic | {"dropout": 0}}.items():
-        assert run_folder(tmp_path, {**settings, key: value}) != folder()
+    assert folder() not in [folder(settings | each) for each in ({"seed": 2}, {"data": ["b"]}, {"shape": {"units": 8}})]
+
+
+def test_no_key_at_its_default_names_a_training(tmp_path):
+    """So that a later version, which has more keys, continues what an earlier one began."""
+    training = typed({"steps": 10, "decay": "cosine"})
+    vocabulary = tmp_path / "vocabulary"
+    vocabulary.touch()
+    defined = definition(Settings("x", "student", VALUES, training), [vocabulary], None)
+    assert defined["shape"] == VALUES
+    written = {"steps": 10, "decay": "cosine", "learning_rate": 0.002, "warmup_steps": 20, "precision": "float32"}
+    assert defined["training"] == written | {"kept": 1}
 
 
 def test_a_training_is_defined_by_the_bytes_that_it_reads(tmp_path):
     (tmp_path / "start").mkdir()
     files = [tmp_path / name for name in ("epoch", "vocabulary", "start/ckpt-1")]
-    basic = {"epochs": None, "precision": "float32", "average_last": 2, "averages": [1]}
-    folders, asked = [], Settings("x", "student", VALUES, typed(entry(steps=10, every=9) | basic))
+    folders, asked = [], Settings("x", "student", VALUES, typed(entry(steps=10)))
     for changed in (None, *files):
         for path in files:
             path.write_text("changed" if path == changed else path.name)
@@ -159,12 +163,10 @@ def test_a_training_is_defined_by_the_bytes_that_it_reads(tmp_path):
 
 def test_an_open_precision_is_chosen_when_a_training_begins(tmp_path, monkeypatch):
     wide = VALUES | {"units": 512}
-    common = {"epochs": None, "decay": "constant", "average_last": 2, "averages": [1], "device": "cpu",
-              "moving_average": None, "alignment": None, "sampling": None, "quantization": None}  # fmt: skip
 
     def start(values=wide, asked=None, **changes):
-        training = entry(steps=10) | common | {"precision": asked} | changes
-        return begun(tmp_path, {"training": training, "data": ["a"]}, shape(values))
+        training = typed(entry(steps=10) | {"precision": asked} | changes)
+        return begun(tmp_path, Settings("x", "student", values, training), {"training": {}})
 
     cpus.pretend("amx", tmp_path, monkeypatch)
     recurrent = registry()["wnmt2018-rnn-large"]

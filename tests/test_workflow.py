@@ -108,6 +108,16 @@ def test_jobs_have_the_hash_of_the_configuration_as_it_is_printed(tmp_path):
     assert "alignment/corpus.tsv.zst" in run.stdout and "--added" not in run.stdout  # no pair is changed in this study
 
 
+def test_a_run_says_first_which_finished_jobs_it_repeats(tmp_path):
+    raw = "results/test-tiny/corpora/raw/test.tsv.zst"
+    shorter = extended(tmp_path, TINY, "corpora: {test: {max_lines: 7}}")
+    first, same, other = (
+        succeeded(snakemake(raw, "--configfile", study, cwd=tmp_path)).stderr for study in (TINY, TINY, shorter)
+    )
+    assert "that run again" not in first + same
+    assert "finished jobs that run again: 1, as fetch (1) had other settings then" in other
+
+
 def test_text_without_spaces_is_split_as_its_language_is(tmp_path):
     """Dev BLEU in training and the choice of translations have sacreBLEU's tokens of the language."""
     texts = {"grammar_english": None}

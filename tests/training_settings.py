@@ -14,33 +14,24 @@ TRAINING |= {"optimizer": "adam"}
 
 
 def phase(steps=None, epochs=None, accumulate=1, every=None):
-    intervals = {"checkpoint_steps": every, "validation_steps": every, "quantization": None}
-    return {"steps": steps, "epochs": epochs, "accumulate": accumulate, **intervals}
+    return {
+        "steps": steps,
+        "epochs": epochs,
+        "accumulate": accumulate,
+        "checkpoint_steps": every,
+        "validation_steps": every,
+    }
 
 
 def entry(steps=None, epochs=None, accumulate=1, then=(), every=None, gpus=1):
+    every = 9 if every is None else every
     return phase(steps, epochs, accumulate, every) | {"then": list(then), "gpus": gpus}
 
 
 def typed(values):
     """A training with these values, and others where they count for nothing."""
-    none = dict.fromkeys(
-        (
-            "steps",
-            "epochs",
-            "patience",
-            "batch_tokens",
-            "batch_sentences",
-            "moving_average",
-            "alignment",
-            "sampling",
-            "quantization",
-        )
-    )
-    others = {"then": [], "accumulate": 1, "dropout": 0.1, "average_last": 1, "averages": [], "threads": 1, "gpus": 1}
-    intervals = {"checkpoint_steps": 9, "validation_steps": 9, "max_length": 150}
-    where = {"precision": "float32", "device": "cpu"}
-    return convert(none | others | intervals | where | TRAINING | values, Training)
+    others = {"average_last": 1, "averages": [], "threads": 1, "precision": "float32"}
+    return convert(others | TRAINING | values, Training)
 
 
 def model(folder, words, values=VALUES):

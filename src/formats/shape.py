@@ -257,25 +257,25 @@ KINDS: dict[str, tuple[type[Shape], str]] = {
 
 def shape(values: Values) -> Shape:
     """The shape of these values; None and False count as absent. Raises ValueError for missing or wrong values."""
-    present = _present(values)
-    kind, name = _kind(present)
+    given = present(values)
+    kind, name = _kind(given)
     required = [field.name for field in fields(kind) if field.default is MISSING]
-    if foreign := sorted(present.keys() - {field.name for field in fields(kind)}):
+    if foreign := sorted(given.keys() - {field.name for field in fields(kind)}):
         raise ValueError(f"{', '.join(foreign)}: not of a {name}")
-    if missing := [key for key in required if key not in present]:
+    if missing := [key for key in required if key not in given]:
         raise ValueError(f"{', '.join(missing)} missing; a {name} needs {', '.join(required)}")
-    return kind(**present)
+    return kind(**given)
 
 
 def self_attention(values: Mapping[str, Any] | None) -> bool:
     """Whether this is a Transformer whose decoder has self-attention, or a model by its name."""
-    values = _present(values or {})
+    values = present(values or {})
     return _kind(values)[0] in (Transformer, Custom) and values.get("decoder", SELF_ATTENTION) == SELF_ATTENTION
 
 
 def architecture(values: Mapping[str, Any]) -> str:
     """The architecture, for messages: ``averaging decoder``, ``recurrent model``, ``Transformer``."""
-    values = _present(values)
+    values = present(values)
     kind, name = _kind(values)
     decoder = values.get("decoder", SELF_ATTENTION)
     return f"{decoder} decoder" if kind is Transformer and decoder != SELF_ATTENTION else name
@@ -318,7 +318,8 @@ def decoder_kind(text: str) -> str:
     return named.get(kind) or values.get("decoder", SELF_ATTENTION)
 
 
-def _present(values: Mapping[str, Any]) -> Values:
+def present(values: Mapping[str, Any]) -> Values:
+    """Those that are given: None and False count as absent."""
     return {key: value for key, value in values.items() if value not in (None, False)}
 
 

@@ -15,7 +15,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,9 @@ from msgspec.structs import replace
 
 from common import folder_lock
 from common.batch_job import BatchJob
-from common.document import Document, argument
+from common.document import Document, argument, short
 from formats.learning import Average, Learning, LeftOut
-from formats.shape import Shape, shape
+from formats.shape import shape
 from nmt_frontier.command_line import pick, there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import atomic_path, sha256, write_json
@@ -39,7 +39,7 @@ FULL = ("No space left", "quota exceeded")  # TensorFlow has the same error for 
 
 
 def definition(asked: Settings, data: Iterable[Path], start: Path | None) -> Document:
-    """Everything that defines a training, ready for JSON, with the checksums of files.
+    """Everything that defines a training, ready for JSON, with the checksums of files; no key is at its default.
 
     data: epochs, vocabulary, and the dev set if it ends phases. start: an averaged model whose weights the training
     starts from.
@@ -50,8 +50,8 @@ def definition(asked: Settings, data: Iterable[Path], start: Path | None) -> Doc
         raise UserError(f"shape: {error}") from None
     model_file = getattr(built, "file", None)
     settings = {
-        "shape": asdict(built),
-        "training": asked.training.document,
+        "shape": {one.name: value for one in fields(built) if (value := getattr(built, one.name)) != one.default},
+        "training": learned(asked),
         "seed": asked.seed,
         "data": [sha256(path) for path in (*data, *([model_file] if model_file else []))],
     }
@@ -62,42 +62,34 @@ def definition(asked: Settings, data: Iterable[Path], start: Path | None) -> Doc
     return settings
 
 
-def run_folder(parent: Path, settings: Document) -> Path:
-    """``run-<hash of the definition>``, so that no training continues under other settings."""
-    training = settings["training"]
+def learned(asked: Settings) -> Document:
+    """The keys of a training that decide what its checkpoints are, without those at their defaults."""
+    training = asked.training
     irrelevant = {"threads", "device", "averages", "average_last"}
-    if training["decay"] != "cosine" and not training["then"]:  # else the number of steps changes the schedule
-        irrelevant |= {"steps", *(["epochs"] if training["epochs"] else [])}
-    usual = {
-        "gpus": 1,
-        "precision": "float32",
-        "moving_average": None,
-        "alignment": None,
-        "sampling": None,
-        "quantization": None,
-    }  # left out, so that folders of earlier versions keep their names
-    irrelevant |= {key for key, value in usual.items() if training[key] == value}
-    relevant = {key: value for key, value in training.items() if key not in irrelevant}
-    relevant["then"] = [
-        {key: value for key, value in phase.items() if key != "quantization" or value} for phase in training["then"]
-    ]
-    relevant["kept"] = kept_checkpoints(training["average_last"], training["averages"])
-    text = json.dumps({**settings, "training": relevant}, sort_keys=True)
+    if training.decay != "cosine" and not training.then:  # else the number of steps changes the schedule
+        irrelevant |= {"steps", *(["epochs"] if training.epochs else [])}
+    relevant = {key: value for key, value in short(training).items() if key not in irrelevant}
+    return relevant | {"kept": kept_checkpoints(training.average_last, training.averages)}
+
+
+def run_folder(parent: Path, defined: Document) -> Path:
+    """``run-<hash of the definition>``, so that no training continues under other settings."""
+    text = json.dumps(defined, sort_keys=True)
     return parent / f"run-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def begun(parent: Path, settings: Document, built: Shape) -> tuple[str, Path]:
+def begun(parent: Path, asked: Settings, defined: Document) -> tuple[str, Path]:
     """What a training multiplies in, and its run folder, whose name depends on it.
 
     Where the settings leave it open, a run that has begun goes on as it began, on another machine, too.
     """
-    training = settings["training"]
 
     def run(name: str) -> Path:
-        return run_folder(parent, {**settings, "training": {**training, "precision": name}})
+        return run_folder(parent, {**defined, "training": {**defined["training"], "precision": name}})
 
-    earlier = () if training["precision"] else (name for name in precision.TYPES if run(name).exists())
-    name = next(iter(earlier), None) or precision.chosen(training["precision"], built, training["device"])
+    training = asked.training
+    earlier = () if training.precision else (name for name in precision.TYPES if run(name).exists())
+    name = next(iter(earlier), None) or precision.chosen(training.precision, shape(asked.shape), training.device)
     return name, run(name)
 
 
@@ -217,7 +209,7 @@ def main() -> None:
     ended_by = [args.dev] if asked.training.patience else []
     drawn_from = [args.sentencepiece] if asked.training.sampling else []
     data = (*args.source, *args.target, *args.links, args.vocabulary, *ended_by, *drawn_from)
-    name, run = begun(args.runs, definition(asked, data, args.start_from), shape(asked.shape))
+    name, run = begun(args.runs, asked, definition(asked, data, args.start_from))
     args.settings = replace(asked, training=replace(asked.training, precision=name))
     if not asked.training.precision:
         logging.info("multiplies in %s, as no precision is set", name)

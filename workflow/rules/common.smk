@@ -4,10 +4,12 @@ import os
 import re
 import shlex
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
 from common import folder_lock
+from common.document import short
 from nmt_frontier.errors import UserError
 from corpora.availability import available, read_unchecked
 from experiments import table_rows
@@ -63,8 +65,11 @@ COMET = " --comet {input.comet}" if METRICS else ""
 
 
 def as_json(settings):
-    """The settings of a program, with their types (src/study/plan), as the document that it takes."""
-    return json.dumps(settings.document)
+    """The settings of a program, with their types (src/study/plan), as the document that it takes.
+
+    Without keys at their defaults, so that a later version, which has more keys, runs no job again.
+    """
+    return json.dumps(short(settings))
 
 
 def augmentation(settings, aligner):
@@ -150,6 +155,16 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(line, file=sys.stderr)
 
 
+def repeated(dag):
+    """A line of what a run finished before and this one makes again, if jobs have other settings than they had there."""
+    again = [job for job in dag.needrun_jobs() if job.output and all(map(os.path.exists, job.output))]
+    changed = Counter(job.rule.name for job in again if dag.reason(job).params_changed)
+    rules = ", ".join(f"{name} ({number})" for name, number in sorted(changed.items()))
+    reason = f"{rules} had other settings then, or an older version made them"
+    keep = "`--rerun-triggers mtime` keeps their files"
+    return f"finished jobs that run again: {len(again)}, as {reason}; {keep}" if changed else ""
+
+
 def table_models(rows):
     """The model folders that the rows of a paper's table need, of untrained systems."""
     return [study.paths.model(*model) for model in table_rows.models(rows.values())]
@@ -162,6 +177,8 @@ onstart:
     if lacking := [] if IMAGE else [*machine_checks.problems(study)]:
         raise WorkflowError("the study cannot run here:\n" + "\n".join(lacking))
     for line in () if IMAGE else machine_checks.warnings(study):
+        print(line, file=sys.stderr)
+    if line := repeated(workflow.dag):
         print(line, file=sys.stderr)
     if missing := absent_metrics():
         raise WorkflowError("metrics that cannot be computed:\n" + "\n".join(missing))

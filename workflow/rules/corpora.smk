@@ -98,7 +98,7 @@ rule clean:
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
         languages=lambda w: study.corpora.languages(w.corpus),
-        rules=lambda w: json.dumps(study.config.corpora[w.corpus].cleaning.document),
+        rules=lambda w: as_json(study.config.corpora[w.corpus].cleaning),
         rejected=lambda w, output: f"--rejected {output.rejected}" if study.config.keep_rejected else "",
     shell:
         "python -m corpora.clean --input {input.corpus} --shard {params.shard} --languages {params.languages}"

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from common.document import Document
 from formats import gap
+from formats.shape import present
 from study.configuration import Configuration
 from study.plan.experiments import Maps, Models, Robustness, Search, Speed
 from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
@@ -73,7 +74,8 @@ class Study:
         trained = self.systems.trained[system]
         training = replace(trained.training, threads=2)
         layers = UNSET if trained.start_layers is None else trained.start_layers
-        return Settings(system, trained.role, trained.shape, training, trained.seed, self.config.target, layers)
+        shape = present(trained.shape)
+        return Settings(system, trained.role, shape, training, trained.seed, self.config.target, layers)
 
     def description(self, system: str) -> Document:
         """The content of a system's model.json that its files do not have."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from common.document import Document, Number
+from common.document import Document, Number, short
 from corpora.sources.source import languages
 from decode.engines import ENGINES
 from distill.settings import Settings
@@ -103,7 +103,7 @@ class Corpora:
     def reading(self, corpus: str) -> Document:
         """The keys of a corpus's entry that decide what is read."""
         no_text = ("cleaning", "weight", "sample", "licence", "lines", "sha256", "mirror")
-        return {key: value for key, value in self.config.corpora[corpus].document.items() if key not in no_text}
+        return {key: value for key, value in short(self.config.corpora[corpus]).items() if key not in no_text}
 
     def uncleaned(self, corpus: str) -> str:
         """The corpus, or the random subset of it, that is cleaned: a path without ``.tsv.zst`` or ``.json``."""
