@@ -22,7 +22,7 @@ def limits(name: str = "", **keywords: Any) -> Meta:
 
 
 def written(kind: Any, **default: Any) -> Meta:
-    """What a person writes for a value that has another type once the configuration is expanded."""
+    """What a person writes for a value that has another type once the configuration is expanded, and its default."""
     return Meta(extra={"written": kind, **default})
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import field
 
 from common.document import Section, limits
 
@@ -44,7 +44,7 @@ class Settings(Section):
     n_best: int = 1
     device: Device = "cpu"
     beam_size: int = 4
-    prefixes: list[Prefix | None] | UnsetType = UNSET
+    prefixes: list[Prefix | None] = field(default_factory=list)
 
     def prefix(self, number: int) -> Prefix:
         """Of a teacher, by its place."""

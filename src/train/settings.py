@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET, UnsetType, field
+from msgspec import field
 
 from common.document import UNIQUE, Count, Document, Natural, Number, Positive, Section, limits
 
@@ -165,4 +165,4 @@ class Settings(Section):
     training: Training
     seed: int = 1
     target_language: str = ""
-    start_layers: StartLayers | UnsetType = UNSET
+    start_layers: StartLayers | None = None

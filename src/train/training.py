@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from common.batch_job import BatchJob
@@ -275,7 +274,7 @@ def described_model(run: Path, built: Any, dropout: float) -> Any:
         raise UserError(f"shape {built}: {error}") from error
 
 
-def start_from(model: Any, averaged: Path, layers: settings.StartLayers | UnsetType = UNSET) -> None:
+def start_from(model: Any, averaged: Path, layers: settings.StartLayers | None = None) -> None:
     """Load the weights of a finished training into a model. Raises UserError if they do not fit it.
 
     Of another vocabulary, pieces that both have keep their weights. layers: those that the layers of the model take.

@@ -4,7 +4,6 @@
 - ``experiments``: the model folders that systems are exported to, and what experiments are made with
 """
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from common.document import Document
@@ -73,9 +72,8 @@ class Study:
         """What decides on the training of a system. More threads make no other training: all have the default here."""
         trained = self.systems.trained[system]
         training = replace(trained.training, threads=2)
-        layers = UNSET if trained.start_layers is None else trained.start_layers
         shape = present(trained.shape)
-        return Settings(system, trained.role, shape, training, trained.seed, self.config.target, layers)
+        return Settings(system, trained.role, shape, training, trained.seed, self.config.target, trained.start_layers)
 
     def description(self, system: str) -> Document:
         """The content of a system's model.json that its files do not have."""
