@@ -42,7 +42,7 @@ demo: install
 
 CPP := $(wildcard engine/*.h engine/*.cpp engine/*/*.h engine/*/*.cpp tests/data/*.cpp)
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
-  --durations 25 --ignore tests/test_cluster.py
+  --durations 25 --ignore tests/pipeline/test_cluster.py
 test: lint
 	$(BIN)/mypy & types=$$!; $(PYTEST) -m "not long and not optional"; tests=$$?; wait $$types && exit $$tests
 
@@ -58,7 +58,7 @@ debian = if command -v apt-get > /dev/null && test $$(id -u) = 0; then \
 
 # The tests of what `make install` leaves out: optional packages, in a folder beside the environment, which stays as it
 # is, and programs, installed on Debian as root; elsewhere the tests of what is missing are skipped. The folder has what
-# the environment lacks; of what both would have, the locks name one version (tests/test_locks.py).
+# the environment lacks; of what both would have, the locks name one version (tests/pipeline/test_locks.py).
 OPTIONAL := build/optional
 OPTIONAL_LOCKS := $(patsubst %,requirements-%.lock,huggingface tokenizers marian parquet slurm)
 test-optional: $(OPTIONAL)/.installed
@@ -85,7 +85,7 @@ lint: install
 test-cluster: install
 	@command -v slurmctld > /dev/null || $(call debian,slurmctld slurmd slurm-client munge) || true
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-slurm.lock
-	CLUSTER_RECORD=$(CLUSTER_RECORD) $(BIN)/python -m pytest -rs tests/test_cluster.py
+	CLUSTER_RECORD=$(CLUSTER_RECORD) $(BIN)/python -m pytest -rs tests/pipeline/test_cluster.py
 
 # Tables, pictures and pages of the studies in results/reference, in build/pages, from their JSON. Checksums of the texts
 # are in git: git diff shows which of them a change of code or JSON changes.
@@ -94,7 +94,7 @@ pages: install
 	$(BIN)/python benchmarks/pages.py --output build/pages
 	$(BIN)/python -m report.pages --checksums results/reference/pages.sha256 --output build/pages
 
-# The site: README, docs/, the API and the pages above, in build/site/index.html. tests/test_docs.py checks its links,
+# The site: README, docs/, the API and the pages above, in build/site/index.html. tests/pipeline/test_docs.py checks its links,
 # too.
 docs: pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

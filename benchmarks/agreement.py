@@ -1,6 +1,6 @@
 """How often the native engine gives the same translations as OpenNMT-tf and Marian with the same weights, in float32.
 
-It covers every architecture of tests/test_native_decoders.py (OpenNMT-tf) and tests/test_native_marian.py (Marian),
+It covers every architecture of test_native_decoders.py (OpenNMT-tf) and test_native_marian.py (Marian) in tests/engine,
 greedy and with beam 4. The models are those of the tests: small ones, OpenNMT-tf's with random weights, Marian's
 trained for seconds to repeat random pieces. They have 90 pieces, so the words of a real text become pieces by number:
 1,000 captions from the mirror folder, else sentences of the built-in grammar. For Marian they are cut to 1 to 10

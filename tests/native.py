@@ -28,6 +28,7 @@ engine = pytest.importorskip("nmt_frontier.bindings", reason=REASON)
 kernels = pytest.importorskip("nmt_frontier.kernels", reason=REASON)
 
 KINDS = native_weights.TYPES
+TESTS = Path(__file__).parent
 WORDS = range(3, 120)  # the pieces of tests.models that are no control tokens
 
 
@@ -136,7 +137,7 @@ def translated(folder: Path | str, batch: list[list[int]]) -> list[list]:
 
 def run(code: str, *arguments: object, **environment: str) -> str:
     """The output of Python code in a process of its own, which finds the modules of tests; a crash fails the test."""
-    path = [environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"), str(Path(__file__).parent)]
+    path = [environment.get("PYTHONPATH"), os.environ.get("PYTHONPATH"), str(TESTS), str(TESTS / "engine")]
     call = [sys.executable, "-c", code, *map(str, arguments)]
     environment = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(filter(None, path))}
     done = subprocess.run(call, env=environment, capture_output=True, text=True, check=False)
