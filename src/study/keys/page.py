@@ -67,6 +67,8 @@ def _table(part: Document, definitions: Document) -> str:
 def _default(entry: Document) -> str:
     if "default" not in entry:
         return "required"
+    if entry["default"] is False and "`off`" in _values(entry):
+        return "`off`"
     return "" if entry["default"] in (None, {}) else f"`{json.dumps(entry['default'], ensure_ascii=False)}`"
 
 
