@@ -142,10 +142,10 @@ def pretend_switch(monkeypatch):
     """One more entry of the table."""
     entry = switches.Switch("decode by hand", "whether pixies decoded", models="with wings")
     monkeypatch.setitem(SWITCHES, "pixie_dust", entry)
-    for made in (measurement.places, measurement.flat, measurement_page.schema):
+    for made in (measurement.cells, measurement.flat, measurement_page.schema):
         made.cache_clear()
     yield "pixie_dust"
-    for made in (measurement.places, measurement.flat, measurement_page.schema):
+    for made in (measurement.cells, measurement.flat, measurement_page.schema):
         made.cache_clear()
 
 

@@ -14,7 +14,7 @@ from descriptions import described, of_type
 from models import sentencepiece_model, sentences
 
 from decode import engines
-from export import model_folder
+from export.model_folder import __main__ as model_folder_program
 from findings import captions
 from formats import measurement, records
 from measure import benchmark, contenders, protocol, run
@@ -95,7 +95,7 @@ def exported(main, tmp_path):
     (tmp_path / "map.txt").write_text(" ".join(allowed(tmp_path)))
     options = ["--engine", "backwards", "--weights", tmp_path / "weights", "--sentencepiece", tmp_path / "sp.model"]
     options += ["--map", tmp_path / "map.txt", "--learning", tmp_path / "learning.json", "--quantization", "lower"]
-    main(model_folder, *options, "--description", json.dumps(description), "--output", tmp_path / "lower")
+    main(model_folder_program, *options, "--description", json.dumps(description), "--output", tmp_path / "lower")
     return tmp_path / "lower"
 
 

@@ -56,7 +56,7 @@ def test_epochs_are_as_long_as_the_steps_they_make():
     assert trained_tokens(steps, pairs) == pytest.approx(trained_tokens(epochs, pairs))
     sentences = structs.replace(steps, batch_tokens=None, batch_sentences=2000 // TOKENS)
     assert trained_tokens(sentences, pairs) == pytest.approx(trained_tokens(steps, pairs))
-    both = structs.replace(steps, then=[Phase(None, 2, 16, None, None, None)])
+    both = structs.replace(steps, then=[Phase(epochs=2, accumulate=16)])
     assert trained_tokens(both, pairs) == pytest.approx(2 * trained_tokens(steps, pairs))
     # On two GPUs, two phases: twice as many batches in as many steps, but no longer epochs.
     assert trained_tokens(structs.replace(both, gpus=2), pairs) == pytest.approx(3 * trained_tokens(steps, pairs))
