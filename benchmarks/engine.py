@@ -1,10 +1,9 @@
 """The native engine against CTranslate2: how many times faster, and how close to the CPU's limit.
 
 Both decode the same weights with the same vocabulary map, batches and longest translation, in turn, in this process, on
-one core. --peers adds OpenNMT-tf (float32, without a map) and Marian, if the system has their folders, and onnxruntime
-and OpenVINO, if they are installed (onnx_transformer.py; greedy). A ratio divides tokens per CPU second, run by run.
-Integer types change a few translations, so each engine's tokens are counted. ``--types int4 --over int8`` compares one
-type of the native engine with another instead.
+one core. --peers adds OpenNMT-tf (float32, without a map) and Marian, if the system has their folders. A ratio divides
+tokens per CPU second, run by run. Integer types change a few translations, so each engine's tokens are counted.
+``--types int4 --over int8`` compares one type of the native engine with another instead.
 CTranslate2 obeys its environment variables: try them, and publish the best.
 
 The limit of a model is the roofline of its products on this core: the larger of their operations over the kernel's peak
@@ -13,15 +12,11 @@ Attention and search are not in the limit.
 """
 
 import argparse
-import importlib
 import itertools
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from decode import engines
 from formats import ctranslate2_products
@@ -30,11 +25,9 @@ from measure import in_process
 from measure.in_process import Session
 from measure.machine import Level, levels, peak, rate
 from measure.timing_loop import Usage
-from nmt_frontier import limits
 from nmt_frontier.command_line import pick
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
-from nmt_frontier.importers import read_ctranslate2
 from nmt_frontier.model import native_packing, native_weights
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.model.safetensors import metadata
@@ -46,8 +39,7 @@ from nmt_frontier.search.native import Native
 # Batches, and sentences of the test set: about a second of decoding
 SIZES = {"1": 100, "8": 300, "32": 640, "512t": 1000}
 PEER = "ctranslate2"
-OTHERS = ("marian", "opennmt-tf")  # with folders of their own
-GRAPHS = ("onnxruntime", "openvino")
+OTHERS = ("marian", "opennmt-tf")
 
 
 def cut(sentences: Batch, size: str) -> list[Batch]:
@@ -130,27 +122,9 @@ def record(
 
 def peers(model: Path, kind: str, asked: Iterable[str]) -> dict[str, Path]:
     """Folders of this type by engine, for the engines in ``asked`` that have one."""
-    folders = {name: model / engines.ENGINES[name].folder(kind) for name in asked if name not in GRAPHS}
+    folders = {name: model / engines.ENGINES[name].folder(kind) for name in asked}
     there = {name: folder for name, folder in folders.items() if folder.exists()}
     return {name: folder for name, folder in there.items() if loading.describe(folder).quantization == kind}
-
-
-def of_graphs(name: str, model: Path, kind: str, candidates: Callable[[Batch], Iterable[str]] | None) -> Any:
-    """A translator of onnx_transformer.py, from CTranslate2's float32 weights. candidates: pieces for a batch."""
-    try:
-        import onnx_transformer
-
-        importlib.import_module(name)
-    except ImportError as error:
-        raise UserError(f"--peers {name}: {error}; pip install onnx==1.17.* onnxruntime openvino") from None
-    weights = read_ctranslate2.read(model / "float32")
-    numbers, longest = weights.vocabulary.target_numbers, limits.longest_output(loading.describe(model / "float32"))
-
-    def places(batch: Batch) -> Any:
-        return np.array(sorted(numbers[piece] for piece in candidates(batch) if piece in numbers))
-
-    with tempfile.TemporaryDirectory() as folder:
-        return onnx_transformer.Translator(weights, name, kind, Path(folder), longest, places if candidates else None)
 
 
 def kept(outputs: dict[str, Any], name: str, function: Callable[..., Any], *arguments: Any) -> Callable[[], None]:
@@ -186,9 +160,6 @@ def compared(
     vocabulary = Vocabulary.read(folders["native"])
     tokens = {piece for batch in sentences for piece in batch}
     entries = Native.read_map(folders["native"], [[*tokens], *sentences]) if mapped else None
-    for name in GRAPHS if beam == 1 else ():
-        if name in asked:
-            loaded[name] = of_graphs(name, model, kind, entries.candidates if entries else None)
     found, best, read = [], peak(kind), levels()
     for size in sizes:
         cuts = cut(sentences, size)
@@ -269,7 +240,7 @@ def main() -> None:
     parser = options(__doc__, ("float32", "int16", "int8"))
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[1])
     parser.add_argument("--sizes", nargs="+", default=[*SIZES], choices=SIZES, help="of batches: sentences, or tokens")
-    parser.add_argument("--peers", nargs="*", default=[], choices=OTHERS + GRAPHS, help="besides CTranslate2")
+    parser.add_argument("--peers", nargs="*", default=[], choices=OTHERS, help="besides CTranslate2")
     parser.add_argument("--over", choices=native_weights.TYPES, help="this type of the native engine is the only peer")
     args = parser.parse_args()
 

@@ -1,14 +1,13 @@
-"""The native engine against Marian and onnxruntime, for decoders that CTranslate2 does not have.
+"""The native engine against Marian, for decoders that CTranslate2 does not have.
 
 Untrained models of the papers' sizes decode random sentences in int8, greedily, on one core, in turn in this process.
 All generate the same number of pieces for every sentence, from the same 1,000 candidates. A ratio divides tokens per
 CPU second, run by run.
 
-The recurrent model is OpenNMT-tf's; onnxruntime decodes the same weights (onnx_recurrent.py). Marian has no such model:
-its nearest LSTM has all 1,024 units in each direction of the encoder, and a conditional decoder. In int8 that LSTM
-translates as in float32 (61 of 64 sentences of a small one); Marian's GRU does not. The other models are Marian's, and
-both engines decode the same weights; without Marian they are OpenNMT-tf's. Marian's layer after a mean is as wide as
-its other feed-forward layers, OpenNMT-tf's as the embeddings.
+The recurrent model is OpenNMT-tf's. Marian has no such model: its nearest LSTM has all 1,024 units in each direction of
+the encoder, and a conditional decoder. In int8 that LSTM translates as in float32 (61 of 64 sentences of a small one);
+Marian's GRU does not. The other models are Marian's, and both engines decode the same weights; without Marian they are
+OpenNMT-tf's. Marian's layer after a mean is as wide as its other feed-forward layers, OpenNMT-tf's as the embeddings.
 """
 
 import argparse
@@ -41,11 +40,8 @@ from nmt_frontier.search.engine import Batch, Search
 from nmt_frontier.search.native import Native
 from train.marian import structure
 
-SHAPES = {  # each with the engines that decode it, too
-    "wnmt2018-rnn-small": ("onnxruntime", "marian"), "marian-base-aan": ("marian",),
-    "bergamot-ssru-tiny": ("marian",), "bergamot-ssru-base-memory": ("marian",),
-}  # fmt: skip
-PEERS = ("marian", "onnxruntime")
+SHAPES = ("wnmt2018-rnn-small", "marian-base-aan", "bergamot-ssru-tiny", "bergamot-ssru-base-memory")
+PEERS = ("marian",)
 KIND = "int8"
 ENTRIES = 32_000  # of the vocabulary, with <unk>
 CANDIDATES = 1000
@@ -83,19 +79,6 @@ def native(model: FloatModel, pieces: int, folder: Path, kind: str = KIND) -> Wa
     write_text(candidates := folder / "vmap.txt", "\t" + " ".join(words()) + "\n")
     forced = ForcedLength(folder, converted(candidates, folder, folder / Native.map_file))
     return lambda batch: forced.decode(batch, pieces, beam_size=1)
-
-
-def onnxruntime_way(checkpoint: Path, pieces: int, folder: Path) -> Way:
-    """Decode a recurrent model of OpenNMT-tf with onnxruntime. Raises UserError if it is not installed."""
-    try:
-        import onnx_recurrent
-    except ImportError as error:
-        raise UserError(f"--peers onnxruntime: {error}; pip install onnx==1.17.* onnxruntime") from None
-    numbers = {piece: number for number, piece in enumerate(entries())}
-    model = opennmt_tf.load_checkpoint(checkpoint)
-    onnx_recurrent.write(model, [numbers[word] for word in words()], folder)
-    translator = onnx_recurrent.Translator(folder, numbers[opennmt_tf.START])
-    return lambda batch: translator.translate([[numbers[piece] for piece in sentence] for sentence in batch], pieces)
 
 
 def marian_model(asked: Shape, folder: Path) -> Path:
@@ -139,18 +122,15 @@ def marian_way(model: Path, pieces: int, folder: Path) -> Way:
 def ways(name: str, peers: Iterable[str], pieces: int, folder: Path) -> tuple[dict[str, Way], str]:
     """Every way to decode a shape, and which engine's weights the native engine decodes."""
     asked, found = shape(registry()[name]), {}
-    wanted = [peer for peer in SHAPES[name] if peer in peers]
-    if "marian" in wanted:
+    if "marian" in peers:
         model = marian_model(asked, folder / "marian")
         found["marian"] = marian_way(model, pieces, folder / "marian-int8")
-    if "marian" in wanted and not isinstance(asked, Recurrent):
+    if "marian" in peers and not isinstance(asked, Recurrent):
         known = read_pieces(model.with_name(marian.VOCABULARY), 0, parameters := Parameters(model))
         read, weights = read_marian.read(parameters, known, known), "marian"
     else:
         write_text(folder / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries()))
         untrained.make(registry()[name], folder / "vocabulary.txt", 1, folder / "checkpoint")
-        if "onnxruntime" in wanted:
-            found["onnxruntime"] = onnxruntime_way(folder / "checkpoint", pieces, folder / "onnx")
         read, weights = read_opennmt_tf.read(folder / "checkpoint"), "opennmt-tf"
     return {"native": native(read, pieces, folder / "native-int8"), **found}, weights
 
