@@ -23,6 +23,7 @@ from torch import Tensor
 from transformers import BartConfig, BartForConditionalGeneration, LogitsProcessor, LogitsProcessorList
 
 from formats import experiments
+from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
 
 SIZE = 3  # of an n-gram
@@ -31,6 +32,7 @@ INPUT, OUTPUT = 1024, 50  # pieces, by which the paper estimates its cache
 VOCABULARY = 50_265
 DRAWN = 500  # different pieces of the hypotheses of table 3, so that some n-grams repeat
 INFINITY = float("inf")
+DEVICE = "cuda"
 
 
 def banned(hypothesis: list[int]) -> list[int]:
@@ -97,8 +99,8 @@ def seconds(work: Callable[[], object]) -> float:
 def blocking(rows: int, length: int, runs: int) -> dict[str, list[float]]:
     """Milliseconds of blocking alone in all steps of a search, by way; scores are cleared between them."""
     torch.manual_seed(1)
-    pieces = torch.randint(DRAWN, (rows, length), device="cuda")
-    scores = {way: torch.zeros(rows, VOCABULARY, device="cuda") for way in WAYS}
+    pieces = torch.randint(DRAWN, (rows, length), device=DEVICE)
+    scores = {way: torch.zeros(rows, VOCABULARY, device=DEVICE) for way in WAYS}
     found: dict[str, list[float]] = {way: [] for way in WAYS}
     for _ in range(runs + 1):
         for way, block in WAYS.items():
@@ -111,15 +113,15 @@ def blocking(rows: int, length: int, runs: int) -> dict[str, list[float]]:
             found[way].append(1000 * seconds(search))
     marked = [each.isinf() for each in scores.values()]
     if not all(torch.equal(each, marked[0]) for each in marked) or not marked[0].any():
-        raise SystemExit("the ways do not ban the same pieces")
+        raise UserError("the ways do not ban the same pieces")
     return {way: values[1:] for way, values in found.items()}  # the first one compiles and loads
 
 
 def generating(batch: int, runs: int) -> dict[str, list[float]]:
     """Samples a second of a whole search, by way: without the decoder's cache, with each way of blocking, without."""
     torch.manual_seed(1)
-    model = BartForConditionalGeneration(BartConfig(forced_eos_token_id=None)).half().cuda().eval()
-    sources = torch.randint(10, VOCABULARY, (batch, INPUT), device="cuda")
+    model = BartForConditionalGeneration(BartConfig(forced_eos_token_id=None)).half().to(DEVICE).eval()
+    sources = torch.randint(10, VOCABULARY, (batch, INPUT), device=DEVICE)
     shared = {"num_beams": BEAM, "min_new_tokens": OUTPUT, "max_new_tokens": OUTPUT, "early_stopping": True}
 
     def generate(way: str, use_cache: bool = True) -> Tensor:
@@ -155,6 +157,8 @@ def main() -> None:
     parser.add_argument("--batches", type=int, nargs="*", default=[32, 128])
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
+    if not torch.cuda.is_available():
+        raise UserError("PyTorch finds no GPU here; run this on a machine with one")
 
     alone = blocking(args.rows, args.length, args.runs)
     ratios = {
@@ -180,4 +184,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    command(main)
