@@ -28,6 +28,7 @@ from transformers import LogitsProcessorList, MarianMTModel
 
 from formats import experiments
 from formats.shape import registry
+from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
 
 BATCH = {"wngt2020": 6000, "marian2018": 8192}  # tokens of a batch
@@ -221,6 +222,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no other round that would end later")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
+    if not torch.cuda.is_available():
+        raise UserError("PyTorch finds no GPU here; run this on a machine with one")
 
     begin = time.perf_counter()
     tokenizer = Tokenizer(model_file=str(args.sentencepiece))
@@ -253,4 +256,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    command(main)
