@@ -16,6 +16,11 @@ MARKS = [  # the first that fits: UTF-16's mark begins UTF-32's
 ]
 XML_BEGINNINGS = {"<?".encode(name): name for name in ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")}
 XML_DECLARATION = re.compile(rb"""\s*<\?xml\b[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
+_PO_STRING = rb'"(?:[^"\\\n]|\\.)*'
+PO_DECLARATION = re.compile(  # in the header, the first message; CHARSET stands in templates
+    rb'(?:\s*#[^\n]*\n)*\s*msgid\s*""\s*msgstr\s*(?:%s"\s*)*?%s?\bcharset=(?!CHARSET\b)([\w.:-]+)'
+    % (_PO_STRING, _PO_STRING)
+)
 
 SAMPLE_BYTES = 1 << 12
 NUL_SHARE = 0.3  # of the first bytes; half of English in UTF-16 is NUL

@@ -3,9 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from gettext import c2py
+from typing import NamedTuple
 
 from corpora.language_codes import shortest
-from corpora.readers.reader import INVALID, MALFORMED, Block, Input, Reader, decoded, rows
+from corpora.readers.encodings import PO_DECLARATION
+from corpora.readers.reader import INVALID, MALFORMED, NOT_A_TRANSLATION, Block, Input, Reader, decoded, rows
 
 _KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)\s*"(.*)"\s*')
 _MORE = re.compile(r'\s*"(.*)"\s*')
@@ -13,7 +16,12 @@ _BARE_QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _LANGUAGE = re.compile(r"^Language: *([\w@.-]+)", re.MULTILINE)
-FUZZY = "fuzzy"
+_PLURALS = re.compile(r"\bnplurals\s*=\s*(\d{1,3})\s*;(?:\s*plural\s*=([^;\n]+))?")
+_CONTEXT = re.compile(r"_:([^\n]*)\n")  # of KDE 3, as the plural
+_PLURAL = "_n:"
+_CREDITS = re.compile(  # of KDE and GNOME
+    "(?:NAMES?|EMAILS?|ROLES)[ _]OF[ _]TRANSLATORS|CREDIT[ _]FOR[ _]TRANSLATORS|translat(?:or|ion)s?[-_]credits?"
+)
 
 
 @dataclass
@@ -33,7 +41,7 @@ class Message:
     def add(self, line: str) -> None:
         """A line of the message; one that is none makes it malformed."""
         if line.startswith("#"):
-            self.fuzzy |= line.startswith("#,") and FUZZY in line
+            self.fuzzy |= line.startswith("#,") and "fuzzy" in line
             self.reason = self.reason or MALFORMED * bool(self.texts)
             return
         match, more = _KEYWORD.fullmatch(line), _MORE.fullmatch(line)
@@ -49,6 +57,38 @@ class Message:
         return self.last.startswith("msgstr")
 
 
+class Plurals(NamedTuple):
+    """Which of a number of forms is the one of n = 1, and those of n = 5 and 2."""
+
+    number: int = 2
+    one: int = 0
+    five: int = 1
+    two: int = 1
+
+    def chosen(self, forms: list[str]) -> tuple[str | None, str | None]:
+        """The forms for one and for several; None where the header does not say which they are."""
+        if len(forms) != self.number:
+            return None, None
+        return forms[self.one], forms[self.five] or forms[self.two]
+
+
+UNKNOWN_PLURALS = Plurals(0)
+
+
+def plurals(header: str) -> Plurals:
+    """By ``Plural-Forms``. Without it, or where it is broken, only two forms have a meaning."""
+    match = _PLURALS.search(header)
+    number = int(match[1]) if match else 2
+    try:
+        form = c2py(match[2] if match and match[2] else "")
+        found = [form(count) for count in (1, 5, 2)]
+    except (ValueError, ArithmeticError):
+        found = []
+    if found and all(0 <= index < number for index in found):
+        return Plurals(number, *found)
+    return Plurals() if number == 2 else UNKNOWN_PLURALS
+
+
 class Po(Reader):
     """``msgid`` is the source side, unless the header says that the translations are in the source language."""
 
@@ -59,29 +99,49 @@ class Po(Reader):
         return rows(self._rows(chunks, file), file, len(self.selection.languages))
 
     def _rows(self, chunks: Iterable[bytes], file: Input) -> Iterator[tuple[str | None, ...] | str]:
-        languages, swapped = self.selection.languages, False
+        languages, swapped, forms = self.selection.languages, False, Plurals()
         for message in _messages(chunks, file):
-            identifier, plural, reason = message.text("msgid"), message.text("msgid_plural"), message.reason
-            translations = [message.text(keyword) for keyword in message.texts if keyword.startswith("msgstr")]
+            identifier, reason = message.text("msgid"), message.reason
+            translations = [message.text(keyword) or "" for keyword in message.texts if keyword.startswith("msgstr")]
             if reason == INVALID:
                 yield reason
             elif reason or identifier is None or not translations:
                 shown = " ".join(text for parts in message.texts.values() for text in parts)
                 yield file.broken(MALFORMED, f"line {message.line:,}", ": no message with its translation", shown)
             elif not identifier:
-                language = _LANGUAGE.search(translations[0] or "")
+                language = _LANGUAGE.search(translations[0])
                 swapped = language is not None and shortest(language[1].replace("_", "-")) == languages[0]
-            elif message.fuzzy:
-                yield FUZZY
+                forms = plurals(translations[0])
+            elif message.fuzzy or _is_credit(identifier, message.text("msgctxt")):
+                yield NOT_A_TRANSLATION
             else:
-                for source, target in [(identifier, translations[0]), (plural, translations[-1])][: 1 + bool(plural)]:
+                for source, target in _pairs(identifier, message.text("msgid_plural"), translations, forms):
                     sides = (source, target or None)
                     yield (sides[::-1] if swapped else sides)[: len(languages)]
 
 
+def _is_credit(identifier: str, context: str | None) -> bool:
+    """Whether the translation is names or addresses of translators."""
+    kde = _CONTEXT.match(identifier)
+    texts = (identifier, context or "", kde[1].strip() if kde else "")
+    return any(map(_CREDITS.fullmatch, texts))
+
+
+def _pairs(
+    identifier: str, plural: str | None, translations: list[str], forms: Plurals
+) -> Iterable[tuple[str, str | None]]:
+    source = _CONTEXT.sub("", identifier) if identifier.startswith("_:") else identifier
+    if source.startswith(_PLURAL):  # all forms in one text, a line each
+        sources = source.removeprefix(_PLURAL).split("\n", 1)
+        return zip(sources, forms.chosen(translations[0].rstrip("\n").split("\n")), strict=False)
+    if plural:
+        return zip((source, plural), forms.chosen(translations), strict=True)
+    return [(source, translations[0])]
+
+
 def _messages(chunks: Iterable[bytes], file: Input) -> Iterator[Message]:
     message: Message | None = None
-    for text in decoded(chunks, file, "\r"):
+    for text in decoded(chunks, file, "\r", PO_DECLARATION):
         for row, line in enumerate(text.lines):
             number, line = text.first + row, line.strip()
             starts = line.startswith(("#", "msgid ", "msgctxt ", 'msgid"'))

@@ -7,6 +7,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from re import Pattern
 from typing import Any, ClassVar, NamedTuple
 
 from corpora.readers.encodings import as_utf8, undecodable
@@ -18,8 +19,9 @@ BLOCK_ROWS = 5_000
 TOO_LONG = f": longer than {MAX_LINE_BYTES:,} bytes"
 
 NO_SIDE = "missing_side"
+NOT_A_TRANSLATION = "not_a_translation"  # whatever the format calls it: fuzzy, new, rejected
 INVALID, OVERLONG, NO_COLUMN, MALFORMED = "invalid_utf8", "overlong", "missing_column", "malformed"
-BROKEN = (INVALID, OVERLONG, NO_COLUMN, MALFORMED)  # reasons that count against a file; a missing side does not
+BROKEN = (INVALID, OVERLONG, NO_COLUMN, MALFORMED)  # reasons that count against a file; the two above do not
 
 SAMPLES = 20  # of what could not be read, for each reason
 SAMPLE_LETTERS = 300
@@ -125,10 +127,15 @@ class DecodedLines(NamedTuple):
     first: int  # number of the first line, from 1
 
 
-def decoded(chunks: Iterable[bytes], file: Input, breaks: str) -> Iterator[DecodedLines]:
-    """Lines in NFC, with spaces instead of ``breaks``; those that cannot be read are noted and empty."""
+def decoded(
+    chunks: Iterable[bytes], file: Input, breaks: str, declaration: Pattern[bytes] | None = None
+) -> Iterator[DecodedLines]:
+    """Lines in NFC, with spaces instead of ``breaks``; those that cannot be read are noted and empty.
+
+    declaration: as in ``as_utf8``.
+    """
     first = 1
-    for block in _line_blocks(as_utf8(chunks, file.name, file.encoding)):
+    for block in _line_blocks(as_utf8(chunks, file.name, file.encoding, declaration)):
         if block is None:
             yield DecodedLines([""], {0: file.broken(OVERLONG, f"line {first:,}", TOO_LONG, "")}, first)
             first += 1

@@ -16,7 +16,7 @@ from corpora.language import Identifier
 from corpora.language_codes import shortest
 from corpora.readers import COMPRESSED, by_name
 from corpora.readers.database import Sqlite
-from corpora.readers.encodings import MARKS, XML_DECLARATION, as_utf8
+from corpora.readers.encodings import MARKS, PO_DECLARATION, XML_DECLARATION, as_utf8
 from corpora.readers.reader import BREAKS, Input, Reader, Unread, decoded
 from corpora.readers.tables import Csv, cells_of
 from corpora.readers.text import Lines, Tsv
@@ -44,7 +44,8 @@ def encoding(path: Path, named: str | None) -> str | None:
     Raises UserError with a guess if none is named.
     """
     head = next(chunks(Part(path)), b"")
-    says_so = any(head.startswith(mark) for mark, _ in MARKS) or XML_DECLARATION.match(head)
+    declared = XML_DECLARATION.match(head) or PO_DECLARATION.match(head)
+    says_so = declared or any(head.startswith(mark) for mark, _ in MARKS)
     if says_so or is_archive(path) or by_name(path.name.lower()).binary:
         return None
     lines = head.split(b"\n")

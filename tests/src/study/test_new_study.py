@@ -21,7 +21,7 @@ from nmt_frontier.errors import UserError
 from study import config, rates
 from study.configuration import typed
 from study.estimate import wall_seconds
-from study.new import files, sizes
+from study.new import contents, files, sizes
 from study.new import look as look_module
 from study.new.__main__ import arguments, new
 from study.new.look import look
@@ -177,6 +177,12 @@ def test_an_encoding_is_guessed_shown_and_confirmed(tmp_path, capsys):
     assert "data/x.fr: read as lines, cp1252: fr" in capsys.readouterr().out.splitlines()
     with pytest.raises(UserError, match="is cp1252, and the other side is UTF-8; convert one of the two"):
         proposed(tmp_path, {"x.fr": FRENCH}, "--encoding", "cp1252", "--force")
+
+
+def test_po_says_its_encoding_itself(tmp_path):
+    text = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n\nmsgid "a"\nmsgstr "é"\n'
+    (tmp_path / "x.po").write_text(text, "latin1")
+    assert contents.encoding(tmp_path / "x.po", None) is None
 
 
 def test_other_languages_and_single_sides_are_noted(tmp_path):
