@@ -13,6 +13,8 @@ import pytest
 import zstandard
 
 from corpora import fetch
+from corpora.readers import READERS
+from corpora.readers.reader import Input, Selection, Unread
 from nmt_frontier.errors import UserError
 from study import config
 
@@ -33,6 +35,17 @@ def encoded(text):
 
 def checksum(text):
     return hashlib.sha256(encoded(text)).hexdigest()
+
+
+def read(name, data, columns=(0, 1), languages=("en", "de"), chunk=1 << 18):
+    """The records that are kept, and the reasons of the others."""
+    reader = READERS[name.split()[0]](Selection([*languages], [*columns]))
+    kept, dropped = [], []
+    for block in reader.blocks((data[at : at + chunk] for at in range(0, len(data), chunk)), Input("x", Unread())):
+        records = zip(*block.columns, strict=True)
+        kept += [record for number, record in enumerate(records) if number not in block.dropped]
+        dropped += block.dropped.values()
+    return kept, dropped
 
 
 def rows(blocks):

@@ -2,7 +2,8 @@
 
 - ``text``: a file for each language, or tab-separated columns
 - ``tables``: JSON Lines, and CSV or TSV with quotes
-- ``marked_up``: WMT's SGM, TMX and XLIFF; ``units``: cut such text into its units
+- ``marked_up``: WMT's SGM, TMX and XLIFF; ``units``: cut such text into its units;
+  ``states``: which of XLIFF's are translations
 - ``gettext``: PO files
 - ``database``: SQLite and Parquet, which a library reads
 - ``reader``: what all readers share; ``encodings``: text in any encoding as UTF-8

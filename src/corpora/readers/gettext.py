@@ -19,8 +19,10 @@ _LANGUAGE = re.compile(r"^Language: *([\w@.-]+)", re.MULTILINE)
 _PLURALS = re.compile(r"\bnplurals\s*=\s*(\d{1,3})\s*;(?:\s*plural\s*=([^;\n]+))?")
 _CONTEXT = re.compile(r"_:([^\n]*)\n")  # of KDE 3, as the plural
 _PLURAL = "_n:"
-_CREDITS = re.compile(  # of KDE and GNOME
-    "(?:NAMES?|EMAILS?|ROLES)[ _]OF[ _]TRANSLATORS|CREDIT[ _]FOR[ _]TRANSLATORS|translat(?:or|ion)s?[-_]credits?"
+_CREDITS = re.compile(  # names and addresses of translators, in KDE and GNOME
+    r"(?:_: *)?(?:(?:NAMES?|EMAILS?|ROLES)[ _]OF[ _]TRANSLATORS|CREDIT[ _]FOR[ _]TRANSLATORS) *(?:\n.*)?"
+    r"|translat(?:or|ion)s?[-_]credits?",
+    re.DOTALL,
 )
 
 
@@ -112,19 +114,12 @@ class Po(Reader):
                 language = _LANGUAGE.search(translations[0])
                 swapped = language is not None and shortest(language[1].replace("_", "-")) == languages[0]
                 forms = plurals(translations[0])
-            elif message.fuzzy or _is_credit(identifier, message.text("msgctxt")):
+            elif message.fuzzy or _CREDITS.fullmatch(identifier) or _CREDITS.fullmatch(message.text("msgctxt") or ""):
                 yield NOT_A_TRANSLATION
             else:
                 for source, target in _pairs(identifier, message.text("msgid_plural"), translations, forms):
                     sides = (source, target or None)
                     yield (sides[::-1] if swapped else sides)[: len(languages)]
-
-
-def _is_credit(identifier: str, context: str | None) -> bool:
-    """Whether the translation is names or addresses of translators."""
-    kde = _CONTEXT.match(identifier)
-    texts = (identifier, context or "", kde[1].strip() if kde else "")
-    return any(map(_CREDITS.fullmatch, texts))
 
 
 def _pairs(

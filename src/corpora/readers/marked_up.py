@@ -10,8 +10,9 @@ from xml.parsers.expat import ErrorString, errors
 
 from corpora.language_codes import shortest
 from corpora.readers.encodings import undecodable
-from corpora.readers.reader import INVALID, MALFORMED, Block, Input, Reader, rows
-from corpora.readers.units import Tags, Unit, broken, stretches, units
+from corpora.readers.reader import INVALID, MALFORMED, NOT_A_TRANSLATION, Block, Input, Reader, rows
+from corpora.readers.states import is_translation
+from corpora.readers.units import Stretch, Tags, Unit, broken, stretches, units
 
 _SEGMENT = re.compile(rb"<seg\b[^>]*>(.*)</seg\s*>", re.DOTALL | re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
@@ -81,14 +82,14 @@ class Units(Reader):
             headless = first and self.tags.end.search(stretch.text, 0, first.start())
             inside = stretch.text[first.start() :] if first and not headless else stretch.text
             if elements := self._elements(inside, len(self.tags.start.findall(inside)), prefixes):
-                yield from (self.record(element, stretch.about) for element in elements)
+                yield from (self.record(element, stretch) for element in elements)
                 continue
             stream = units(stretch, self.tags)
             while few := list(islice(stream, FEW)):
                 if elements := self._elements(b"".join(unit.text for unit in few), len(few), prefixes):
-                    yield from (self.record(element, stretch.about) for element in elements)
+                    yield from (self.record(element, stretch) for element in elements)
                 else:
-                    yield from (self._alone(unit, stretch.about, prefixes, file) for unit in few)
+                    yield from (self._alone(unit, stretch, prefixes, file) for unit in few)
 
     def _elements(self, text: bytes, number: int, prefixes: set[bytes]) -> list[ElementTree.Element] | None:
         """The units of a text if it is well-formed and has so many of them."""
@@ -102,14 +103,14 @@ class Units(Reader):
         parent = _parsed(text, prefixes)
         return [element for name in self.tags.names for element in parent.iter(name)]
 
-    def _alone(self, unit: Unit, about: bytes, prefixes: set[bytes], file: Input) -> tuple[str | None, ...] | str:
+    def _alone(self, unit: Unit, stretch: Stretch, prefixes: set[bytes], file: Input) -> tuple[str | None, ...] | str:
         if reason := broken(unit, self.tags, file):
             return reason
         try:
             unit.text.decode()
             elements = self._found(unit.text, prefixes)
             if len(elements) == 1:
-                return self.record(elements[0], about)
+                return self.record(elements[0], stretch)
             line, problem = unit.line, f": not one unit <{self.tags.names[0]}>"
         except UnicodeDecodeError as error:
             line = unit.line + unit.text.count(b"\n", 0, error.start)
@@ -120,8 +121,8 @@ class Units(Reader):
         return file.broken(MALFORMED, f"line {line:,}", problem, unit.text)
 
     @abstractmethod
-    def record(self, unit: ElementTree.Element, about: bytes) -> tuple[str | None, ...]:
-        """The sides of a unit, None for a missing one. about: the last tag of ``Tags.about`` before it."""
+    def record(self, unit: ElementTree.Element, stretch: Stretch) -> tuple[str | None, ...] | str:
+        """The sides of a unit of this stretch, None for a missing one; or the reason to drop it."""
 
 
 def _parsed(text: bytes, prefixes: set[bytes]) -> ElementTree.Element:
@@ -151,7 +152,7 @@ class Tmx(Units):
 
     tags = Tags("tu", "tmx")
 
-    def record(self, unit: ElementTree.Element, about: bytes) -> tuple[str | None, ...]:
+    def record(self, unit: ElementTree.Element, stretch: Stretch) -> tuple[str | None, ...]:
         sides: dict[str, str] = {}
         for variant in unit.iterfind("tuv"):
             segment = variant.find("seg")
@@ -180,14 +181,16 @@ class Xliff(Units):
     format = "xliff"
     suffixes = (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff")
 
-    tags = Tags("trans-unit|segment", "xliff", about="xliff|file")
+    tags = Tags("trans-unit|segment", "xliff", about="xliff|file", scopes="file|group|unit")
 
-    def record(self, unit: ElementTree.Element, about: bytes) -> tuple[str | None, ...]:
+    def record(self, unit: ElementTree.Element, stretch: Stretch) -> tuple[str | None, ...] | str:
+        found = (unit.find("source"), unit.find("target"))
+        if not is_translation(unit, found[1], stretch.translate):
+            return NOT_A_TRANSLATION
         languages = [
             match and shortest(match[1].decode(errors="replace"))
-            for match in (_SOURCE.search(about), _TARGET.search(about))
+            for match in (_SOURCE.search(stretch.about), _TARGET.search(stretch.about))
         ]
-        found = (unit.find("source"), unit.find("target"))
         texts = [None if side is None else running_text(side) or None for side in found]
         if not languages[1]:  # it may be left out
             others = [code for code in self.selection.languages if code != languages[0]]

@@ -16,6 +16,7 @@ LONGEST_UNIT = 4_000_000  # bytes
 TAG_BYTES = 64  # an end tag is shorter; a comment's end is looked for no farther than a unit
 MOST_ABOUT = 4_000  # bytes of tags of ``Tags.about`` that are held
 OPEN_COMMENT, END_OF_COMMENT = b"<!--", b"-->"
+_TRANSLATE = re.compile(rb"""\stranslate\s*=\s*["'](yes|no)["']""")
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 TOO_LONG = f": longer than {LONGEST_UNIT:,} bytes"
 
@@ -23,10 +24,10 @@ TOO_LONG = f": longer than {LONGEST_UNIT:,} bytes"
 class Tags:
     """The tags of a unit, those around all of them, and those that say something about the units after them.
 
-    The names are patterns; root may be missing in a file if it is ``optional``.
+    The names are patterns; root may be missing in a file if it is ``optional``. scopes: as in Scopes.
     """
 
-    def __init__(self, name: str, root: str, about: str | None = None, optional: bool = False):
+    def __init__(self, name: str, root: str, about: str | None = None, scopes: str = "", optional: bool = False):
         flags = re.IGNORECASE if optional else re.NOFLAG
         self.names, self.optional = name.split("|"), optional
         self.root, self.end_of_root = root, re.compile(rf"</(?:{root})\b".encode(), flags)
@@ -35,16 +36,19 @@ class Tags:
         tokens = rf"<(?:(?P<start>{start})|(?P<end>{end})|!--.*?-->)"
         self.tokens = re.compile(tokens.encode(), flags | re.DOTALL)
         self.about = re.compile(rf"<(?:{about})\s[^<>]*>".encode()) if about else None
+        tag = rf"<!--.*?-->|<!\[CDATA\[.*?\]\]>|</?(?:{scopes})(?:\s[^<>]*)?(?<!/)>"
+        self.scopes = re.compile(tag.encode(), re.DOTALL) if scopes else None
         self.overlong = f"<{self.names[0]} \0>".encode()  # where the beginning of a unit is no longer held
 
 
 class Stretch(NamedTuple):
     """Whole units, what is between them, and the number of their first line. about: the tags of ``Tags.about``
-    before them, the last one first."""
+    before them, the last one first. translate: whether the elements around the units want it."""
 
     text: bytes
     line: int
     about: bytes
+    translate: bool
 
 
 class Unit(NamedTuple):
@@ -53,17 +57,51 @@ class Unit(NamedTuple):
     whole: bool  # it has both tags
 
 
+class Scopes:
+    """Elements around units, of which the innermost one with an attribute ``translate`` says what holds inside."""
+
+    def __init__(self, tag: re.Pattern[bytes] | None):
+        self._tag = tag
+        self._open: list[bool] = []  # the value in the outermost element with "no", and in those inside of it
+
+    @property
+    def translate(self) -> bool:
+        return not self._open or self._open[-1]
+
+    def parts(self, text: bytes) -> Iterator[tuple[bytes, bool]]:
+        """The text, cut where the value changes, with the value."""
+        start, before = 0, self.translate
+        if self._tag and (self._open or b"translate" in text):
+            for tag in self._tag.finditer(text):
+                self._pass(tag[0])
+                if self.translate != before and start < tag.start():
+                    yield text[start : tag.start()], before
+                    start = tag.start()
+                before = self.translate
+        yield text[start:], before
+
+    def _pass(self, tag: bytes) -> None:
+        if tag.startswith(b"</"):
+            del self._open[-1:]
+        elif not tag.startswith(b"<!"):
+            said = _TRANSLATE.search(tag)
+            translate = said[1] == b"yes" if said else self.translate
+            if self._open or not translate:
+                self._open.append(translate)
+
+
 def stretches(chunks: Iterable[bytes], file: Input, tags: Tags) -> Iterator[Stretch]:
     """The text up to its last unit in pieces of about a chunk. Raises UserError for text that was cut off."""
-    rest, line, about = b"", 1, b""
+    rest, line, about, scopes = b"", 1, b"", Scopes(tags.scopes)
 
     def parts(text: bytes) -> Iterator[Stretch]:
-        nonlocal line, about
-        for part in _by_about(text, tags):
-            if tags.about and (found := tags.about.match(part)):
-                about = found[0] + about[:MOST_ABOUT]
-            yield Stretch(part, line, about)
-            line += part.count(b"\n")
+        nonlocal line, about, scopes
+        for piece in _by_about(text, tags):
+            if tags.about and (found := tags.about.match(piece)):
+                about, scopes = found[0] + about[:MOST_ABOUT], Scopes(tags.scopes)
+            for part, translate in scopes.parts(piece):
+                yield Stretch(part, line, about, translate)
+                line += part.count(b"\n")
 
     for chunk in as_utf8(chunks, file.name, file.encoding, XML_DECLARATION):
         text = rest + chunk
