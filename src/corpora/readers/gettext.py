@@ -38,7 +38,10 @@ class Message:
 
     def text(self, keyword: str) -> str | None:
         parts = self.texts.get(keyword)
-        return None if parts is None else _ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[1]), "".join(parts))
+        if parts is None:
+            return None
+        text = "".join(parts)
+        return _ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[1]), text) if "\\" in text else text
 
     def add(self, line: str) -> None:
         """A line of the message; one that is none makes it malformed."""

@@ -3,6 +3,7 @@
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import ClassVar
 from xml.etree import ElementTree
@@ -187,13 +188,17 @@ class Xliff(Units):
         found = (unit.find("source"), unit.find("target"))
         if not is_translation(unit, found[1], stretch.translate):
             return NOT_A_TRANSLATION
-        languages = [
-            match and shortest(match[1].decode(errors="replace"))
-            for match in (_SOURCE.search(stretch.about), _TARGET.search(stretch.about))
-        ]
+        languages = list(_languages(stretch.about))
         texts = [None if side is None else running_text(side) or None for side in found]
         if not languages[1]:  # it may be left out
             others = [code for code in self.selection.languages if code != languages[0]]
             languages[1] = others[0] if len(others) == 1 else None
         sides = dict(zip(languages, texts, strict=True))
         return tuple(map(sides.get, self.selection.languages))
+
+
+@lru_cache(maxsize=16)  # of all units of a file the same
+def _languages(about: bytes) -> tuple[str | None, ...]:
+    """Source and target language of a file of XLIFF, by its tags."""
+    found = (_SOURCE.search(about), _TARGET.search(about))
+    return tuple(match and shortest(match[1].decode(errors="replace")) for match in found)
