@@ -100,7 +100,7 @@ def _through_ctranslate2(teacher: Teacher, output: Path) -> FloatModel:
 def import_teacher(teacher: Teacher, vocabulary: Path | None, output: Path) -> None:
     """Write ``output``, a folder of CTranslate2 named after its type. ``teacher`` is its entry in the configuration.
 
-    Raises UserError for a model that is missing or that its converter refuses.
+    Raises UserError for a model that is missing, that its converter refuses, or whose weights are not finite.
     """
     compute_type = output.name
     with atomic_path(output) as part:
@@ -110,6 +110,7 @@ def import_teacher(teacher: Teacher, vocabulary: Path | None, output: Path) -> N
             _copy_ctranslate2(Path(teacher.ctranslate2), part)
         elif teacher.converted:
             _run_converter(teacher.converted, part, compute_type)
+        read_ctranslate2.check_finite(part, Path(teacher.checkpoint or teacher.ctranslate2 or output))
 
 
 def _convert_checkpoint(run: Path, vocabulary: Path | None, output: Path, compute_type: str) -> None:

@@ -11,7 +11,16 @@ from formats import opennmt_tf
 from formats.conversion import EPSILON
 from formats.opennmt_tf import END, START, UNKNOWN
 from nmt_frontier.errors import UserError
-from nmt_frontier.importers.float_model import FloatModel, Layers, LayerWeights, Norm, check_widths, dense, joined
+from nmt_frontier.importers.float_model import (
+    FloatModel,
+    Layers,
+    LayerWeights,
+    Norm,
+    check_widths,
+    dense,
+    finite,
+    joined,
+)
 from nmt_frontier.model.native_packing import padded
 from nmt_frontier.model.native_vocabulary import Vocabulary
 
@@ -31,6 +40,10 @@ def of_model(model: Any, pieces: Vocabulary, origin: Path) -> FloatModel:
     """A loaded model. Raises UserError as ``read``."""
     products, vectors, metadata = _layers(model, origin)
     output = model.decoder.output_layer
+    bias = finite(origin, output.bias.name, output.bias, masks=True)
+    for variable in model.trainable_variables:
+        if variable is not output.bias:
+            finite(origin, variable.name, variable)
     source, target = (np.asarray(inputter.embedding) for inputter in (model.features_inputter, model.labels_inputter))
     tied = model.features_inputter.embedding is model.labels_inputter.embedding
     embeddings = {
@@ -39,7 +52,7 @@ def of_model(model: Any, pieces: Vocabulary, origin: Path) -> FloatModel:
         "output": ("target", target) if output.weight is not None else ("output", np.asarray(output.kernel).T),
     }
     metadata |= {"start": pieces.target.index(START), "end": pieces.target.index(END), "start_from_zero": False}
-    return FloatModel(origin, metadata, products, vectors, embeddings, np.asarray(output.bias), pieces)
+    return FloatModel(origin, metadata, products, vectors, embeddings, bias, pieces)
 
 
 def _layers(model: Any, origin: Path) -> Layers:

@@ -14,7 +14,8 @@ from distill.settings import Tokenization
 from distill.tokenization import MosesBPE, tokenizers
 from export import read_opennmt_tf, untrained
 from export.import_teacher import Teacher, import_native, import_teacher
-from formats import marian
+from formats import marian, opennmt_tf
+from formats.conversion import Converter
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers import ctranslate2_model
 from nmt_frontier.importers.ctranslate2_model import Variable
@@ -199,7 +200,8 @@ def test_an_entry_may_lack_keys_but_is_from_somewhere():
 def test_the_converter_of_another_environment_is_called(tmp_path):
     program = tmp_path / "environment/bin/ct2-fairseq-converter"
     program.parent.mkdir(parents=True)
-    program.write_text('#!/bin/sh\nmkdir -p "$2"; echo "$@" > "$2/asked"\n')
+    weights = folders()["float32"] / ctranslate2_model.NAME
+    program.write_text(f'#!/bin/sh\nmkdir -p "$2"; cp {weights} "$2"; echo "$@" > "$2/asked"\n')
     program.chmod(0o755)
     entry = converted("fairseq", {"model_path": "m.pt"}, str(tmp_path / "environment"))
     import_teacher(entry, None, tmp_path / "float16")
@@ -211,3 +213,25 @@ def test_a_run_with_its_own_tokenization_brings_its_vocabulary(tmp_path):
     shutil.copytree(folders()["opennmt-tf"], run, ignore=shutil.ignore_patterns("vocabulary.txt"))
     with pytest.raises(UserError, match="no vocabulary"):
         import_teacher(Teacher(checkpoint=str(run)), None, tmp_path / "int8")
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_teacher_with_weights_that_are_not_finite(tmp_path, value, bias):
+    """-inf in the bias of the output layer forbids a piece."""
+    model = opennmt_tf.load_checkpoint(run := folders()["opennmt-tf"])
+    output = model.decoder.output_layer.bias
+    variable = output if bias else next(found for found in model.trainable_variables if found is not output)
+    changed = variable.numpy()
+    changed[..., 3] = value
+    variable.assign(changed)
+    Converter(model).convert(str(tmp_path / "float32"))
+    teacher = Teacher.of({"ctranslate2": str(tmp_path / "float32")})
+    if bias and value < 0:
+        assert read_opennmt_tf.of_model(model, read_opennmt_tf.vocabulary(run), run).output_bias[3] == -1e9
+        import_teacher(teacher, None, tmp_path / "imported")
+        return
+    with pytest.raises(UserError, match=rf"{run.name}: [\d,]+ of the [\d,]+ numbers of {variable.name} are not finite"):
+        read_opennmt_tf.of_model(model, read_opennmt_tf.vocabulary(run), run)
+    with pytest.raises(UserError, match=r"float32: [\d,]+ of the [\d,]+ numbers of \w+coder/.* are not finite"):
+        import_teacher(teacher, None, tmp_path / "imported")

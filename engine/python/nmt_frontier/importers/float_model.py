@@ -20,6 +20,7 @@ Norm = tuple[NDArray[Any], NDArray[Any] | None]  # scale and bias of a normalisa
 # Products and vectors by the engine's names, and metadata of the native file.
 Layers = tuple[dict[str, Product], dict[str, NDArray[Any]], dict[str, object]]
 
+NEVER = -1e9  # the bias of a piece that is never said
 UNSCALED = {"source_factor": 1.0, "target_factor": 1.0}  # metadata of a model that does not scale its embeddings
 
 
@@ -118,6 +119,20 @@ class LayerWeights:
         self.vectors[f"{name}.scale"], bias = norm
         if bias is not None:
             self.vectors[f"{name}.bias"] = bias
+
+
+def finite(origin: Path, name: str, weights: Any, masks: bool = False) -> NDArray[np.float32]:
+    """Weights in float32. Raises UserError by the name of the tensor for weights that are not finite there.
+
+    origin: the file or folder. masks: this is the bias of an output layer, where -inf forbids a piece: it gets NEVER.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: NDArray[np.float32] = np.asarray(weights).astype(np.float32)
+    found = np.maximum(found, np.float32(NEVER)) if masks else found  # NaN stays
+    if wrong := found.size - np.count_nonzero(np.isfinite(found)):
+        counts = f"{wrong:,} of the {found.size:,} numbers of {name} are not finite (NaN or infinite)"
+        raise UserError(f"{origin}: {counts}; get the model again, or take a checkpoint from before they appeared")
+    return found
 
 
 def check_widths(origin: Path, shape: Mapping[str, Any], others: str = "") -> None:

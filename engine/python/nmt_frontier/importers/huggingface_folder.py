@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
-from nmt_frontier.importers.float_model import Norm, Product
+from nmt_frontier.importers.float_model import NEVER, Norm, Product, finite
 from nmt_frontier.importers.found import Config, Sides
 from nmt_frontier.model import safetensors
 from nmt_frontier.search import switches
@@ -27,7 +27,6 @@ ACTIVATIONS: dict[str, dict[str, object]] = {
 }
 START = "decoder_start_token_id"
 PIECES = ("eos_token_id", START)  # every model needs them
-NEVER = -1e9  # the bias of a piece that is never said
 PAIR = re.compile(r"opus-mt-(\w+)-(\w+)")
 CONVERT = (
     'with torch and transformers installed, `python -c "import transformers; '
@@ -52,12 +51,13 @@ class Weights:
         """The number of parameters that were taken: without positions that follow a formula, and copies."""
         return sum(self.tensors[name].size for name in self._taken)
 
-    def take(self, name: str) -> NDArray[np.float32]:
+    def take(self, name: str, masks: bool = False) -> NDArray[np.float32]:
+        """A tensor, float32. masks: of ``finite``."""
         if name not in self.tensors:
             raise UserError(f"{self.folder}: has no tensor {name}; a file is missing, or it is another architecture")
         self._left.discard(name)
         self._taken.add(name)
-        return self.tensors[name].astype(np.float32)
+        return finite(self.folder, name, self.tensors[name], masks)
 
     def dense(self, *names: str, bias: bool = True) -> Product:
         """Layers that share their inputs, stacked; zeros as the bias of layers that have none."""
@@ -144,7 +144,7 @@ def output_bias(weights: Weights, said: Config, pieces: int) -> NDArray[np.float
     """The bias of the output layer; pieces that are forbidden get NEVER."""
     bias = np.zeros(pieces, np.float32)
     if "final_logits_bias" in weights:
-        bias = weights.take("final_logits_bias").reshape(-1)
+        bias = weights.take("final_logits_bias", masks=True).reshape(-1)
     for words in said.get("bad_words_ids") or []:
         if len(words) == 1:  # in OPUS-MT's models padding
             bias[words[0]] = NEVER

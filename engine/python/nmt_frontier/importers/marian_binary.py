@@ -8,6 +8,7 @@ The shortlist (src/data/shortlist.h): header, where the candidates of each sourc
 """
 
 import gzip
+import math
 import struct
 from itertools import pairwise
 from pathlib import Path
@@ -100,6 +101,8 @@ def _item(name: str, shape: tuple[int, ...], number: int, data: bytes) -> Item:
     if number not in INTEGERS:
         return Item(stored.reshape(shape), integers=False)
     (factor,) = struct.unpack_from("<f", data, elements * numpy_type.itemsize)
+    if not (factor and math.isfinite(factor)):
+        raise ValueError(f"the integers of {name} have the factor {factor}")
     weights = stored.astype(np.float32) * np.float32(1 / factor)
     matrix = weights.reshape(shape) if EMBEDDINGS in name else weights.reshape(shape[::-1]).T
     return Item(matrix, integers=True)

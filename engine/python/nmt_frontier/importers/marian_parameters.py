@@ -13,7 +13,7 @@ from sentencepiece import SentencePieceProcessor
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import yaml_value
 from nmt_frontier.importers import marian_binary
-from nmt_frontier.importers.float_model import Product, check_widths
+from nmt_frontier.importers.float_model import Product, check_widths, finite
 from nmt_frontier.importers.marian_binary import END, UNKNOWN
 from nmt_frontier.model.native_vocabulary import Vocabulary
 
@@ -71,12 +71,12 @@ class Parameters:
         self.weights = {to: weight for name, weight in self.weights.items() if (to := new(name))}
         self._left = {*self.weights}
 
-    def take(self, name: str) -> NDArray[Any]:
-        """A matrix as it is stored, or a vector, which Marian stores as a matrix of one row."""
+    def take(self, name: str, masks: bool = False) -> NDArray[Any]:
+        """A matrix as it is stored, or a vector, which Marian stores as a matrix of one row. masks: of ``finite``."""
         if name not in self.weights:
             raise UserError(f"{self.path}: has no weights {name}; the native engine needs them")
         self._left.discard(name)
-        array = self.weights[name].astype(np.float32)
+        array = finite(self.path, name, self.weights[name], masks)
         return array[0] if len(array) == 1 else array
 
     def dense(self, weights: str, bias: str | None = None) -> Product:
@@ -101,7 +101,8 @@ class Parameters:
         else:
             matrices["output"] = output, self.take(f"{output}_Wt")
         entries = len(matrices["output"][1])
-        bias = np.zeros(entries, np.float32) if self.config.get("output-omit-bias") else self.take(f"{output}_b")
+        omitted = self.config.get("output-omit-bias")
+        bias = np.zeros(entries, np.float32) if omitted else self.take(f"{output}_b", masks=True)
         return matrices, bias
 
     def check_widths(self, shape: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.importers import ctranslate2_model
-from nmt_frontier.importers.float_model import FloatModel, LayerWeights, Norm, Product, check_widths
+from nmt_frontier.importers.float_model import FloatModel, LayerWeights, Norm, Product, check_widths, finite
 from nmt_frontier.importers.found import Config
 from nmt_frontier.model.native_vocabulary import Vocabulary
 
@@ -26,6 +26,7 @@ NO_ATTRIBUTE = object()
 HEADS = {"": 8, "TransformerBase": 8, "TransformerBig": 16}  # of specifications before TransformerSpec
 OF_BOTH = ("num_heads", "pre_norm", "activation", "embeddings_merge", "alignment_layer", "alignment_heads")
 INT16_SCALE = 1000
+OUTPUT_BIAS = "decoder/projection/bias"
 CONFIGURED = 6  # the first version with a config.json
 # The configuration of versions before 6 is in the variables.
 STRINGS = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
@@ -81,15 +82,18 @@ class Weights:
         array = self.variables[stored]
         if array.dtype in (np.int8, np.int16) and array.ndim > 1:
             return self._restored(stored, array)
-        return array.astype(np.float32) if array.ndim and np.issubdtype(array.dtype, np.floating) else array
+        if np.issubdtype(array.dtype, np.floating):
+            return finite(self.folder, stored, array, masks=name == OUTPUT_BIAS)
+        return array
 
     def _restored(self, name: str, array: NDArray[Any]) -> NDArray[np.float32]:
         """Integers as float32: divided by the scale of each row or of all. Old int16 models have none in the file."""
         scale = self.variables.get(f"{name}_scale", np.float32(INT16_SCALE) if array.dtype == np.int16 else None)
         if scale is None or scale.size not in (1, len(array)):
             raise UserError(f"{self.folder}: {name} has no scale that fits; a file is damaged")
-        restored: NDArray[np.float32] = array / scale.astype(np.float32).reshape(-1, *[1] * scale.ndim)
-        return restored
+        scale = finite(self.folder, f"{name}_scale", scale).reshape(-1, *[1] * scale.ndim)
+        with np.errstate(all="ignore"):
+            return finite(self.folder, name, array / scale)
 
     def dense(self, name: str) -> Product:
         matrix, bias = self.take(f"{name}/weight"), f"{name}/bias"
@@ -144,6 +148,13 @@ def read(folder: Path) -> FloatModel:
     )
     weights.check_all_taken()
     return model
+
+
+def check_finite(folder: Path, origin: Path) -> None:
+    """Raises UserError for a model with weights that are not finite, also one that only CTranslate2 decodes."""
+    for name, array in ctranslate2_model.arrays(folder).items():
+        if np.issubdtype(array.dtype, np.floating):
+            finite(origin, name, array, masks=name == OUTPUT_BIAS)
 
 
 def _activation(weights: Weights) -> dict[str, object]:
