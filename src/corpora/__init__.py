@@ -17,7 +17,7 @@ Where text comes from:
 - ``grammar``: the built-in corpus
 - ``availability``: whether the corpora of a study can be had, checked before anything runs
 - ``download``: downloads that resume, are retried, and appear whole or not at all
-- ``archives``: compressed and packed files as plain bytes
+- ``archives``: compressed and packed files as plain bytes; refuses pointers to files, and pages about them
 
 What cleaning is made of:
 

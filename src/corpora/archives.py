@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import zstandard
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
+from nmt_frontier.first_bytes import ZIP
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -29,7 +31,6 @@ GZIP, XZ, BZIP2, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd
 ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte 0x50 to 0x5f
 
 MEMBERS_SHOWN = 20
-ZIP = b"PK\x03\x04"
 TAR_MAGIC, TAR_MAGIC_AT = b"ustar", 257
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, zipfile.BadZipFile, tarfile.TarError, OSError)
 LOCKED = (NotImplementedError, RuntimeError)  # of zipfile: unknown compression, password
@@ -100,15 +101,15 @@ class Unreadable(UserError):  # noqa: N818 (a kind of UserError)
 
 @contextmanager
 def opened(part: Part) -> Iterator[io.BufferedReader]:
-    """The uncompressed bytes of a part. Raises Unreadable if an archive lacks the member, or none is named."""
+    """The uncompressed bytes of a part. Raises Unreadable for an archive without the member, and as ``_check``."""
     with ExitStack() as stack:
         raw = stack.enter_context(open(part.path, "rb"))
         if _is_zip(raw):
-            yield decompressed(_zip_member(raw, part, stack), stack)
-            return
-        stream = decompressed(raw, stack)
-        if _is_tar(stream):
+            _check(part.path, raw)
+            stream = decompressed(_zip_member(raw, part, stack), stack)
+        elif _is_tar(stream := decompressed(raw, stack)):
             stream = decompressed(_tar_member(stream, part, stack), stack)
+        _check(part, stream)
         yield stream
 
 
@@ -140,6 +141,14 @@ def is_archive(path: Path) -> bool:
 def _of_system(error: Exception) -> bool:
     """Whether the system raised the error; bz2 and gzip raise OSError without errno."""
     return isinstance(error, OSError) and error.errno is not None
+
+
+def _check(name: Path | Part, stream: io.BufferedReader) -> None:
+    """Raises Unreadable as first_bytes.check."""
+    try:
+        first_bytes.check(name, stream.peek(first_bytes.HEAD_BYTES)[: first_bytes.HEAD_BYTES])
+    except UserError as error:
+        raise Unreadable(str(error)) from None
 
 
 def _is_zip(raw: io.BufferedReader) -> bool:

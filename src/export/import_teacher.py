@@ -110,7 +110,8 @@ def import_teacher(teacher: Teacher, vocabulary: Path | None, output: Path) -> N
             _copy_ctranslate2(Path(teacher.ctranslate2), part)
         elif teacher.converted:
             _run_converter(teacher.converted, part, compute_type)
-        read_ctranslate2.check_finite(part, Path(teacher.checkpoint or teacher.ctranslate2 or output))
+        origin = Path(teacher.checkpoint or teacher.ctranslate2 or output)
+        read_ctranslate2.check_finite(Path(teacher.ctranslate2 or part), origin)
 
 
 def _convert_checkpoint(run: Path, vocabulary: Path | None, output: Path, compute_type: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formats import ctranslate2_products as products
+from nmt_frontier import first_bytes
 from nmt_frontier.cpu import intel
 from nmt_frontier.errors import UserError
 
@@ -83,4 +84,5 @@ def _loaded(kind: str, folder: Path, options: Mapping[str, object]) -> Any:
     try:
         return getattr(ctranslate2, kind)(str(folder), **options)
     except (RuntimeError, ValueError, MemoryError) as error:
+        first_bytes.check_files(sorted(folder.glob("*")))
         raise UserError(f"{folder}: CTranslate2 cannot load this model, a file is damaged: {error}") from error

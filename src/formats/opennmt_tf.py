@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import StrPath
 
@@ -23,6 +24,7 @@ def load_checkpoint(folder: Path, search: Mapping[str, object] | None = None) ->
     from opennmt.utils.checkpoint import Checkpoint
 
     vocabulary = str(folder / "vocabulary.txt")
+    first_bytes.check_files([folder / "checkpoint", folder / "vocabulary.txt", *sorted(folder.glob("*ckpt*"))])
     try:
         model = opennmt.load_model(str(folder))
         model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary}, params=search)

@@ -178,7 +178,7 @@ def renamed(numbers):
     ("file", "change", "message"),
     [
         ("model.safetensors", lambda path: cut(path, 0.5), "not a safetensors file, cut off or damaged"),
-        ("model.safetensors", lambda path: path.write_bytes(b"PK\3\4" * 9), "not a safetensors file, cut off or dam"),
+        ("model.safetensors", lambda path: path.write_bytes(b"PK\3\4" * 9), "is a zip archive; unpack it"),
         ("model.safetensors", lambda path: path.rename(path.with_name("pytorch_model.bin")), "is a pickle, which can"),
         ("source.spm", lambda path: path.unlink(), "no tokenizer in it; MarianMT has"),
         ("vocab.json", lambda path: write_json(path, {"</s>": 0, "<unk>": 1}), "have 91 rows for 2 pieces"),

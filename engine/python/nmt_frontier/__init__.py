@@ -10,6 +10,7 @@
 - ``limits``: the limits of decoding with any engine
 - ``errors``: errors that the user can fix, in one line
 - ``files``: outputs that appear whole or not at all, JSON, checksums
+- ``first_bytes``: what lies in place of a text or a model, such as a pointer of Git LFS
 - ``progress``: progress of long work
 - ``command_line``: types of arguments; some arguments as a dataclass
 - ``cpu``, ``machine``: the CPU, as Linux describes it, and the machine that a measurement runs on

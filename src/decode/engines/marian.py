@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import Any, ClassVar
 
 from formats import marian
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers.marian_binary import BEST, FIRST
 from nmt_frontier.limits import longest_output
@@ -71,6 +72,7 @@ class Marian(Engine):
             try:
                 worker.answer()
             except DiedError as error:
+                first_bytes.check_files(sorted(folder.glob("*")))
                 raise UserError(f"{folder}: Marian cannot load this model, a file is damaged: {error}") from None
             self._idle.put(worker)
 

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import pickle
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from corpora.archives import Part, chunks, is_archive
 from formats import records
+from nmt_frontier.errors import UserError
+from study.new import contents
 
 FILES = {"a/README": b"read me", "a/t.de-en.en": ENGLISH.encode(), "./a/t.de-en.de": gzip.compress(GERMAN.encode())}
 DAMAGED = "x.de: truncated or damaged file"
@@ -97,3 +100,44 @@ def test_chunks_close_their_file(tmp_path):
 def test_a_damaged_bz2_is_no_archive(tmp_path):
     (tmp_path / "x.tar.bz2").write_bytes(b"BZh91AY&SY" + b"damage" * 100)
     assert not is_archive(tmp_path / "x.tar.bz2")
+
+
+# What lies in place of a text
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 76000000\n" % 7
+PAGE = b"<!doctype html><html><head><title>404 Not Found</title></head><body></body></html>"
+PICKLE = pickle.dumps({"en": ["a"] * 99})
+
+
+NAMES = {"x.tsv": {}, "x.csv": {"columns": {"en": 0, "de": 1}}, "x.jsonl": {}, "x.tmx": {}, "x.xlf": {}, "x.po": {}}
+
+
+def torch(path):
+    zipped(path, {"archive/data.pkl": PICKLE})
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", [*NAMES, "x.parquet", "x.{lang}"])
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (lambda _: POINTER, "is a pointer of Git LFS, not the file; run `git lfs pull`"),
+        (lambda _: PAGE, "is a page or an answer of a web server, not the file; delete it"),
+        (lambda _: gzip.compress(PAGE), "is a page or an answer of a web server"),
+        (torch, "is a checkpoint of torch"),
+        (lambda _: PICKLE, "is a pickle of Python"),
+    ],
+    ids=["pointer", "page", "packed page", "torch", "pickle"],
+)
+def test_what_lies_in_place_of_a_text_is_one_line(tmp_path, name, data, message):
+    for path in (paths := [tmp_path / name.replace("{lang}", language) for language in ("en", "de")]):
+        path.write_bytes(data(path))
+    assert f"{paths[0]}: {message}" in fails(tmp_path, file=name, **NAMES.get(name, {}))
+    with pytest.raises(UserError, match=f"^{paths[0]}: {message}"):
+        contents.encoding(paths[0], None)
+
+
+def test_what_lies_in_place_of_a_file_of_an_archive(tmp_path):
+    zipped(tmp_path / "x.zip", {"x.tsv": POINTER})
+    with pytest.raises(UserError, match=r"x\.zip: x\.tsv: is a pointer of Git LFS"):
+        [*chunks(Part(tmp_path / "x.zip", "x.tsv"))]

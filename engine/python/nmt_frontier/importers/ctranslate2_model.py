@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.model.safetensors import Array
 
@@ -61,6 +62,7 @@ def read(folder: Path) -> Model:
     """Parse the weights in a folder. Raises UserError for a damaged file, another version or an unknown type."""
     path = folder / NAME
     data = memoryview(path.read_bytes())
+    first_bytes.check(path, bytes(data[: first_bytes.HEAD_BYTES]), zipped=False)
     try:
         return _parsed(path, data)
     except (struct.error, ValueError, UnicodeDecodeError) as error:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sentencepiece import SentencePieceProcessor
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers.float_model import FloatModel
 from nmt_frontier.importers.marian_binary import content
@@ -92,9 +93,10 @@ def tokenizer_files(folder: Path, options: Options, needed: str) -> dict[str, Pa
 
 
 def named(files: Sequence[Path]) -> dict[str, Path]:
-    """Tokenizer files by the names of a model folder. Raises UserError for a file that is missing."""
+    """Tokenizer files by the names of a model folder. Raises UserError for one that is missing or none."""
     if missing := [path for path in files if not path.is_file()]:
         raise UserError(f"{missing[0]}: no such tokenizer")
+    first_bytes.check_files(files)
     if len(files) == 2:
         return dict(zip(tokenizers.SIDES, files, strict=True))
     (path,) = files

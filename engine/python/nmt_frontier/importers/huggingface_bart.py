@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.importers import huggingface_pieces
@@ -138,6 +139,7 @@ def _check(folder: Path, config: Config) -> None:
 
 def _vocabulary(path: Path) -> list[str]:
     """The pieces by number. Raises UserError for a missing or damaged file."""
+    first_bytes.check_files([path])
     try:
         numbers = read_json(path)
         pieces = sorted(numbers, key=numbers.__getitem__)

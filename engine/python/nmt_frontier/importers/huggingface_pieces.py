@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.importers.found import SHARED_NAMES, Options, named, tokenizer_files
@@ -57,6 +58,7 @@ def read(folder: Path, options: Options, rows: int, fairseq: bool = False) -> Pi
 
     Raises UserError for files that are missing, damaged, or have more pieces than there are rows.
     """
+    first_bytes.check_files(folder / name for name in (TOKENIZER, NUMBERS, MERGES))
     splitter = _splitter(folder, options)
     try:
         text, special = _numbered(folder, splitter, fairseq)

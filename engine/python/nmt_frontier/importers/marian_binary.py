@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.model.safetensors import Array
 
 VERSION = 1
+GZIP = b"\x1f\x8b"
 # intgemm's, the same on every CPU: numbers of Bergamot's branch, then Marian's own. Those packed for one are refused.
 INTEGERS: dict[int, np.dtype[Any]] = {
     number + size: np.dtype(f"i{size}") for number in (0x4100, 0x10000) for size in (1, 2)
@@ -47,14 +49,21 @@ class Shortlist(NamedTuple):
 
 
 def content(path: Path) -> bytes:
-    """The bytes of a file, unpacked if they are packed. Raises OSError, EOFError or zlib.error."""
+    """The bytes of a file, unpacked if they are packed.
+
+    Raises OSError, EOFError or zlib.error, and UserError as first_bytes.check.
+    """
     data = path.read_bytes()
-    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    data = gzip.decompress(data) if data[:2] == GZIP else data
+    first_bytes.check(path, data[: first_bytes.HEAD_BYTES], zipped=False)
+    return data
 
 
 def holds_weights(path: Path) -> bool:
     """Whether a file begins as Marian's binary weights of this version do."""
-    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
+    with open(path, "rb") as file:
+        packed = file.read(2) == GZIP
+    with gzip.open(path) if packed else open(path, "rb") as file:
         return file.read(8) == struct.pack("<Q", VERSION)
 
 

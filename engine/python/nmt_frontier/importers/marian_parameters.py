@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sentencepiece import SentencePieceProcessor
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import yaml_value
 from nmt_frontier.importers import marian_binary
@@ -44,6 +45,7 @@ class Parameters:
 
     def __init__(self, path: Path):
         self.path, self.integers, binary = path, False, ".bin" in path.suffixes
+        first_bytes.check_files([path])
         try:
             self.weights: dict[str, NDArray[Any]]
             if binary:
@@ -126,6 +128,7 @@ def read_pieces(vocabulary: Path, side: int, parameters: Parameters) -> list[str
 
     Raises UserError for a file that is missing, damaged or not this model's.
     """
+    first_bytes.check_files([vocabulary])
     kind = "vocab.spm" if ".spm" in vocabulary.suffixes else "vocab.yml"
     try:
         found: list[str]

@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers import ctranslate2, huggingface, marian
 from nmt_frontier.importers.found import Found, Options, check_tokenizer
@@ -29,6 +30,7 @@ def find(source: Path, options: Options) -> Found:
     """The model in a file or folder. Raises UserError for what no reader knows, and as the reader."""
     if not source.exists():
         raise UserError(f"{source}: no such file or folder")
+    first_bytes.check_files([source])
     for toolkit in toolkits():
         if toolkit.recognised(source):
             found: Found = toolkit.read(source, options)
@@ -36,6 +38,8 @@ def find(source: Path, options: Options) -> Found:
             return found
     if (source / "model_description.py").is_file():
         raise UserError(f"{source}: is a run of OpenNMT-tf; install nmt-frontier-pipeline, which reads it")
+    if source.is_dir():
+        first_bytes.check_files(path for path in sorted(source.iterdir()) if not path.match("*.htm*"))
     raise UserError(f"{source}: no model that this can read; docs/models.md lists the files of each toolkit")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import UNSET, Struct, UnsetType
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, sha256, typed
 
@@ -98,6 +99,7 @@ def check(folder: Path, description: Description) -> None:
     """
     for name, checksum in (description.sha256 or {}).items():
         if (folder / name).exists() and sha256(folder / name) != checksum:
+            first_bytes.check_files([folder / name])
             raise UserError(
                 f"{folder / name}: damaged, or not the one this model was exported with; copy or export it again"
             )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 
 
@@ -56,6 +57,7 @@ def damaged(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise UserError(f"{path}: is missing; export the model again") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error) as error:
+        first_bytes.check_files([path], zipped=False)
         raise UserError(f"{path}: not a safetensors file, cut off or damaged ({error})") from None
 
 

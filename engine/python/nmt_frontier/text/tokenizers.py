@@ -14,6 +14,7 @@ from typing import Protocol, TextIO
 
 from sentencepiece import SentencePieceProcessor
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.model import model_folder
 from nmt_frontier.model.model_folder import Description
@@ -239,4 +240,5 @@ def pieces(path: Path) -> SentencePieceProcessor:
     try:
         return SentencePieceProcessor(model_file=str(path))
     except (RuntimeError, OSError) as error:
+        first_bytes.check_files([path], zipped=False)
         raise UserError(f"{path}: not a SentencePiece model; export the model again") from error
