@@ -20,25 +20,25 @@ NOT_FINITE = (np.nan, np.inf, -np.inf)
 INNER = "decoder/layer_0/ffn/linear_0/weight"
 
 
-def put(folder, name, value, places=0):
-    """Put a value into a tensor of a CTranslate2 model."""
+def put(folder, name, value, places=0, kind=None):
+    """Put a value into a tensor of a CTranslate2 model, which it stores in bfloat16 if that is its kind."""
     model = ctranslate2_model.read(folder)
     variable = model.variables[name]
-    if variable.type == ctranslate2_model.BFLOAT16:
-        array, value = np.frombuffer(variable.data, np.uint16).copy(), np.float32(value).view(np.uint32) >> 16
-    else:
-        array = variable.array().copy().reshape(-1)
+    array = variable.array().copy().reshape(-1)
     array[places] = value
+    if kind == "bfloat16":
+        array = (array.view(np.uint32) >> 16).astype(np.uint16)
+        variable = variable._replace(type=ctranslate2_model.BFLOAT16)
     model.variables[name] = variable._replace(data=memoryview(array.tobytes()))
     ctranslate2_model.write(folder, model)
 
 
 @pytest.mark.parametrize("value", NOT_FINITE)
-@pytest.mark.parametrize("kind", ["float32", "float16", "int16", "int8", "int8_float16"])
+@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "int16", "int8", "int8_float16"])
 def test_ctranslate2(tmp_path, kind, value):
-    requantise(folders()["float32"], tmp_path / "model", kind)
+    requantise(folders()["float32"], tmp_path / "model", kind.replace("bfloat16", "float32"))
     name = f"{INNER}_scale" if "int" in kind else INNER
-    put(tmp_path / "model", name, value)
+    put(tmp_path / "model", name, value, kind=kind)
     with pytest.raises(UserError, match=rf"/model: 1 of the [\d,]+ numbers of {name} are not finite .*; get the model"):
         find(tmp_path / "model", Options())
 
