@@ -2,7 +2,6 @@
 
 import json
 
-from measure.configuration import ModelFolder
 from nmt_frontier.model.model_folder import Description
 
 
@@ -12,6 +11,8 @@ def of_type(quantization: str, engine: str = "native", **fields) -> Description:
 
 
 def described(*folders):
+    from measure.configuration import ModelFolder  # inside: the tests of the runtime have no pipeline
+
     return [ModelFolder.read(folder) for folder in folders]
 
 
