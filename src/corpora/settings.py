@@ -117,7 +117,7 @@ class Corpus(Section, kw_only=True):
     """Of the file; null goes by its name. lines and sgm (WMT's test sets) have a file for each language; the others
     have all languages in one. csv has quotes, also with tabs between the columns; tsv has none."""
     columns: dict[Language, Natural | str] | None = None
-    """Column of each language: a number from 0 in tsv and csv; its name in the first row of csv, in the objects of
+    """Column of each language: a number from 0 in tsv and csv; its name in the header of csv, in the objects of
     jsonl, in parquet. If null, source 0 and target 1; where columns have names, the code of the language."""
     query: str | None = None
     """Of sqlite, in SQL, one row a record, source then target; :source and :target stand for the names of the

@@ -2,17 +2,21 @@
 
 import csv
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
 
 from corpora.language_codes import shortest
-from corpora.readers.reader import INVALID, MALFORMED, NO_COLUMN, Block, Input, Reader, decoded, rows
+from corpora.readers.header import FIRST_ROWS, HEADER, header_row, places_by_header
+from corpora.readers.reader import INVALID, MALFORMED, NO_COLUMN, Block, Input, Reader, Selection, decoded, rows
 from nmt_frontier.errors import UserError
 
-DELIMITERS = ",;\t|"
+DELIMITERS = "\t|;,"  # text rarely has the first ones
+FIRST_LINES = 100  # in which the delimiter is looked for
+SEPARATOR = re.compile(r'"?sep=([^"\r\n])\1*"?\s*', re.IGNORECASE)  # a first line that programs of tables write
 _QUOTED = re.compile('"[^"]*"')
 _INVALID = "\udcff"  # stands for a line that cannot be decoded; no text that could be has it
 
@@ -75,9 +79,10 @@ def _numbered(chunks: Iterable[bytes], file: Input) -> Iterator[tuple[int, str]]
 
 
 class Csv(Reader):
-    """RFC 4180, with commas, semicolons, tabs or bars, whichever the first line has most of.
+    """RFC 4180, with commas, semicolons, tabs or bars, whichever divides most of the first records alike.
 
-    Columns have numbers, or names in the first row. A first row that names the languages is not text.
+    A first line ``sep=;`` names another. Columns have numbers, or names in one of the first rows. A row that names the
+    languages is not text, and neither is what stands above it.
     """
 
     format = "csv"
@@ -89,63 +94,109 @@ class Csv(Reader):
         return rows(self._rows(chunks, file), file, len(self.selection.languages))
 
     def _rows(self, chunks: Iterable[bytes], file: Input) -> Iterator[Row]:
-        places: list[int] = []
-        width = 0
-        for number, cells, text in cells_of(_numbered(chunks, file), file):
+        records = cells_of(_numbered(chunks, file), file, self.selection)
+        first = list(islice(records, FIRST_ROWS))
+        table = [cells for _, cells, _ in first if isinstance(cells, list)]
+        place = header_row(table, self.selection)
+        header = [] if place is None else table[place]
+        above = place or 0
+        width = len(header) or _most_common(map(len, table))
+        sample = header or next((cells for cells in table if len(cells) == width), [])
+        places = self._places(sample, file) if table else []
+        for number, cells, text in chain(first, records):
             if isinstance(cells, str):
                 yield cells
-                continue
-            if not width:
-                width = len(cells)
-                places, is_header = self._places(cells, file)
-                if is_header:
-                    continue
-            if len(cells) == width:
+            elif above:
+                above -= 1
+                yield HEADER
+            elif cells[0] in header and sorted(cells) == sorted(header):  # again where tables were joined
+                places = self._places(cells, file)
+            elif len(cells) == width:
                 yield tuple(cells[place] for place in places)
             else:
-                problem = f": has {len(cells)} columns, the first row has {width}"
+                problem = f": has {len(cells)} columns, {'the header' if header else 'most rows'} {width}"
                 yield file.broken(NO_COLUMN, f"line {number:,}", problem, text)
 
-    def _places(self, first: list[str], file: Input) -> tuple[list[int], bool]:
-        """The places of the sides, and whether the first row is a header."""
-        languages, columns = self.selection.languages, self.selection.columns
-        names = [cell.strip() for cell in first]
-        wanted: list[int | str]
-        if any(isinstance(column, str) for column in columns):
-            wanted = [names.index(column) if column in names else column for column in columns]
-        else:
-            codes = [shortest(name) if name.replace("-", "").replace("_", "").isalpha() else "" for name in names]
-            header = all(code in codes for code in languages)
-            by_name = header and columns == [*range(len(languages))]
-            wanted = [codes.index(code) for code in languages] if by_name else [*columns]
-        places = [place for place in wanted if isinstance(place, int) and place < len(first)]
+    def _places(self, row: list[str], file: Input) -> list[int]:
+        """The columns of the sides; those that the row names, if it is a header."""
+        wanted = places_by_header(row, self.selection) or self.selection.columns
+        places = [place for place in wanted if isinstance(place, int) and place < len(row)]
         for place in wanted:
             if place not in places:
-                raise UserError(f"{file.name}: line 1: no column {place} (columns); it has {', '.join(names)[:200]}")
-        return places, header if all(isinstance(column, int) for column in columns) else True
+                names = ", ".join(map(str.strip, row))
+                raise UserError(f"{file.name}: line 1: no column {place} (columns); it has {names[:200]}")
+        return places
 
 
-def cells_of(lines: Iterator[tuple[int, str]], file: Input) -> Iterator[tuple[int, list[str] | str, str]]:
+def _most_common(numbers: Iterable[int]) -> int:
+    return next((number for number, _ in Counter(numbers).most_common(1)), 0)
+
+
+def delimiter_of(lines: list[str], selection: Selection) -> str:
+    """By which the first records have columns for all sides: named, else equally many in most of them."""
+    columns = [column for column in selection.columns if isinstance(column, int)]
+    needed = max(2, len(selection.languages), *(column + 1 for column in columns))
+
+    def fit(delimiter: str) -> tuple[bool, int, bool]:
+        table = [cells for cells in _readable(lines, delimiter) if len(cells) >= needed]
+        width = _most_common(map(len, table))
+        alike = sum(len(cells) == width and not any(map(_cut_quote, cells)) for cells in table)
+        return header_row(table, selection) is not None, alike, width == len(selection.languages)
+
+    fits = {delimiter: fit(delimiter) for delimiter in DELIMITERS}
+    if any(alike for _, alike, _ in fits.values()):
+        return max(fits, key=fits.__getitem__)
+    return max(reversed(DELIMITERS), key=_QUOTED.sub("", lines[0] if lines else "").count)
+
+
+def _named_delimiter(lines: deque[tuple[int, str]]) -> str | None:
+    """That of a first line ``sep=``, which is taken away, as empty ones before it are."""
+    while lines and not lines[0][1].strip():
+        lines.popleft()
+    named = SEPARATOR.fullmatch(lines[0][1]) if lines else None
+    if named:
+        lines.popleft()
+    return named[1] if named else None
+
+
+def _cut_quote(cell: str) -> bool:
+    """Whether a quote may end in another cell: the delimiter stood inside of it."""
+    return cell.count('"') % 2 == 1
+
+
+def _readable(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+    """The cells of the records that are some."""
+    stream = (f"{line}\n" for line in lines)
+    reader = csv.reader(stream, delimiter=delimiter, strict=True)
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            reader = csv.reader(stream, delimiter=delimiter, strict=True)
+            continue
+        if cells:
+            yield cells
+
+
+def cells_of(
+    lines: Iterator[tuple[int, str]], file: Input, selection: Selection
+) -> Iterator[tuple[int, list[str] | str, str]]:
     """The number of a record's first line, its cells or the reason to drop it, and that line.
 
     After a record that is none, reading goes on at the line after its first one.
     """
-    again: deque[tuple[int, str]] = deque()
+    again = deque(islice(lines, FIRST_LINES))
     record: list[tuple[int, str]] = []  # its lines so far
-    delimiter = ""
+    delimiter = _named_delimiter(again) or delimiter_of([text for _, text in again if text != _INVALID], selection)
 
     def source() -> Iterator[str]:
         while line := again.popleft() if again else next(lines, None):
             record.append(line)
             yield line[1] + "\n"
 
-    for line in lines:
-        again.append(line)
-        if line[1].strip():
-            unquoted = _QUOTED.sub("", line[1])
-            delimiter = max(DELIMITERS, key=unquoted.count)
-            break
-    reader = csv.reader(source(), delimiter=delimiter or ",", strict=True)
+    reader = csv.reader(source(), delimiter=delimiter, strict=True)
     while True:
         record.clear()
         try:

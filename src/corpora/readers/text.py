@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from corpora.readers.header import FIRST_ROWS, HEADER, header_row, places_by_header
 from corpora.readers.reader import BREAKS, NO_COLUMN, Block, Input, Reader, decoded
 
 
@@ -23,8 +24,14 @@ class Tsv(Reader):
         columns = [int(column) for column in self.selection.columns]
         last = max(columns)
         for text in decoded(chunks, file, BREAKS):
+            above: dict[int, str] = {}
+            if text.first == 1:
+                first = [line.split("\t") for line in text.lines[:FIRST_ROWS]]
+                if (header := header_row(first, self.selection)) is not None:
+                    columns = places_by_header(first[header], self.selection) or columns
+                    last, above = max(columns), dict.fromkeys(range(header + 1), HEADER)
             rows = [line.split("\t", last + 1) for line in text.lines]
-            dropped = dict(text.dropped)
+            dropped = above | text.dropped
             for row in [row for row, cells in enumerate(rows) if len(cells) <= last]:
                 if row not in dropped:
                     problem = f": has {len(rows[row])} columns, but column {last}, counted from 0, is needed"

@@ -17,7 +17,8 @@ from corpora.language_codes import shortest
 from corpora.readers import COMPRESSED, by_name
 from corpora.readers.database import Sqlite
 from corpora.readers.encodings import MARKS, PO_DECLARATION, XML_DECLARATION, as_utf8
-from corpora.readers.reader import BREAKS, Input, Reader, Unread, decoded
+from corpora.readers.header import header_row, places_by_header
+from corpora.readers.reader import BREAKS, Input, Reader, Selection, Unread, decoded
 from corpora.readers.tables import Csv, cells_of
 from corpora.readers.text import Lines, Tsv
 from nmt_frontier.errors import UserError
@@ -112,9 +113,11 @@ def columns(path: Path, reader: type[Reader], encoding: str | None, pair: list[s
 
     Raises UserError if they cannot be identified.
     """
-    names, rows = _rows(path, reader, encoding)
+    names, rows = _rows(path, reader, encoding, pair)
     if {*pair} <= {shortest(name) for name in names if name.isascii()}:
         return None
+    if not rows:
+        raise UserError(f"{path}: has no row of text among its first lines")
     texts = _texts_by_column(rows)
     if len(texts) < len(pair):
         needed = "one for each language is needed" + ", a tab between them" * (reader is Tsv)
@@ -136,15 +139,13 @@ def columns(path: Path, reader: type[Reader], encoding: str | None, pair: list[s
     return [names[side] if names else side for side in sides if side is not None]
 
 
-def _rows(path: Path, reader: type[Reader], encoding: str | None) -> tuple[list[str], list[list[str]]]:
+def _rows(path: Path, reader: type[Reader], encoding: str | None, pair: list[str]) -> tuple[list[str], list[list[str]]]:
     """The names of the columns, if they have some, and the first rows."""
-    file = Input(str(path), Unread(), encoding)
     if reader is Tsv:
-        return [], [line.split("\t") for line in first_lines(path, encoding)]
+        names, rows = _table([line.split("\t") for line in first_lines(path, encoding)], pair)
+        return (names, rows) if {*pair} <= {*names} else ([], [names, *rows] if names else rows)
     if reader is Csv:
-        lines = ((number, line) for number, line in enumerate(first_lines_of_any(path, encoding), 1))
-        rows = [cells for _, cells, _ in cells_of(lines, file) if not isinstance(cells, str)]
-        return (rows[0], rows[1:]) if len(rows) > 1 and _is_header(rows[0], rows[1:]) else ([], rows)
+        return _table(_csv_rows(path, encoding, pair), pair)
     objects = []
     for line in first_lines(path, encoding):
         with suppress(msgspec.DecodeError, RecursionError):
@@ -156,6 +157,26 @@ def _rows(path: Path, reader: type[Reader], encoding: str | None) -> tuple[list[
     if not texts:
         raise UserError(f"{path}: has no JSON object in its first lines")
     return names, texts
+
+
+def _csv_rows(path: Path, encoding: str | None, pair: list[str]) -> list[list[str]]:
+    """Raises UserError with the first problem if there is none."""
+    file = Input(str(path), Unread(), encoding)
+    lines = ((number, line) for number, line in enumerate(first_lines_of_any(path, encoding), 1))
+    rows = [cells for _, cells, _ in cells_of(lines, file, Selection(pair, [0, 1])) if not isinstance(cells, str)]
+    if not rows and file.unread.problems:
+        raise UserError(f"{file.unread.problems[0]}; it has no row among its first lines")
+    return rows
+
+
+def _table(rows: list[list[str]], pair: list[str]) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns, if they have some, and the rows below; neither has what stands above a header."""
+    if (place := header_row(rows, Selection(pair, [0, 1]))) is not None:
+        languages = dict(zip(places_by_header(rows[place], Selection(pair, [0, 1])) or [], pair, strict=True))
+        return [languages.get(column, "") for column in range(len(rows[place]))], rows[place + 1 :]
+    widths = Counter(map(len, rows))
+    rows = [cells for cells in rows if len(cells) == max(widths, key=widths.__getitem__)]
+    return (rows[0], rows[1:]) if len(rows) > 1 and _is_header(rows[0], rows[1:]) else ([], rows)
 
 
 def first_lines_of_any(path: Path, encoding: str | None) -> list[str]:
