@@ -6,7 +6,7 @@
   ``states``: which of XLIFF's are translations
 - ``gettext``: PO files
 - ``database``: SQLite and Parquet, which a library reads
-- ``reader``: what all readers share; ``encodings``: text in any encoding as UTF-8
+- ``header``: the row of a table that names its columns; ``reader``: what all readers share
 """
 
 from pathlib import PurePosixPath

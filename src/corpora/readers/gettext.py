@@ -7,8 +7,8 @@ from gettext import c2py
 from typing import NamedTuple
 
 from corpora.language_codes import shortest
-from corpora.readers.encodings import PO_DECLARATION
 from corpora.readers.reader import INVALID, MALFORMED, NOT_A_TRANSLATION, Block, Input, Reader, decoded, rows
+from nmt_frontier.text.encodings import PO_DECLARATION
 
 _KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)\s*"(.*)"\s*')
 _MORE = re.compile(r'\s*"(.*)"\s*')

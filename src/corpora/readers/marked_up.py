@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 from xml.parsers.expat import ErrorString, errors
 
 from corpora.language_codes import shortest
-from corpora.readers.encodings import undecodable
 from corpora.readers.reader import INVALID, MALFORMED, NOT_A_TRANSLATION, Block, Input, Reader, rows
 from corpora.readers.states import is_translation
 from corpora.readers.units import Stretch, Tags, Unit, broken, stretches, units
+from nmt_frontier.text.encodings import undecodable
 
 _SEGMENT = re.compile(rb"<seg\b[^>]*>(.*)</seg\s*>", re.DOTALL | re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")

@@ -1,6 +1,7 @@
 """What all readers share: blocks of sentences, decoding of lines to NFC, and a note of what could not be read.
 
-Only a line feed ends a line, so the sides of a corpus cannot shift against each other.
+Only a line feed ends a line, so the sides of a corpus cannot shift against each other; or a carriage return, in a text
+without line feeds.
 """
 
 import unicodedata
@@ -10,9 +11,9 @@ from itertools import islice
 from re import Pattern
 from typing import Any, ClassVar, NamedTuple
 
-from corpora.readers.encodings import as_utf8, undecodable
 from formats import records
 from nmt_frontier.errors import UserError
+from nmt_frontier.text.encodings import as_utf8, line_feeds, undecodable
 
 MAX_LINE_BYTES = 1_000_000
 BLOCK_ROWS = 5_000
@@ -135,7 +136,8 @@ def decoded(
     declaration: as in ``as_utf8``.
     """
     first = 1
-    for block in _line_blocks(as_utf8(chunks, file.name, file.encoding, declaration)):
+    utf8 = as_utf8(chunks, file.name, file.encoding, declaration)
+    for block in _line_blocks(line_feeds(utf8, file.name)):
         if block is None:
             yield DecodedLines([""], {0: file.broken(OVERLONG, f"line {first:,}", TOO_LONG, "")}, first)
             first += 1

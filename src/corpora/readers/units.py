@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from corpora.readers.encodings import XML_DECLARATION, as_utf8
 from corpora.readers.reader import MALFORMED, OVERLONG, Input
 from nmt_frontier.errors import UserError
+from nmt_frontier.text.encodings import XML_DECLARATION, as_utf8
 
 LONGEST_UNIT = 4_000_000  # bytes
 TAG_BYTES = 64  # an end tag is shorter; a comment's end is looked for no farther than a unit

@@ -16,12 +16,12 @@ from corpora.language import Identifier
 from corpora.language_codes import shortest
 from corpora.readers import COMPRESSED, by_name
 from corpora.readers.database import Sqlite
-from corpora.readers.encodings import MARKS, PO_DECLARATION, XML_DECLARATION, as_utf8
 from corpora.readers.header import header_row, places_by_header
 from corpora.readers.reader import BREAKS, Input, Reader, Selection, Unread, decoded
 from corpora.readers.tables import Csv, cells_of
 from corpora.readers.text import Lines, Tsv
 from nmt_frontier.errors import UserError
+from nmt_frontier.text.encodings import MARKS, PO_DECLARATION, XML_DECLARATION, as_utf8
 
 FIRST_LINES = 500
 GUESSED_BYTES = 1 << 16  # of a file that is not UTF-8

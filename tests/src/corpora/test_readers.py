@@ -17,10 +17,10 @@ from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from corpora.archives import Part
 from corpora.readers import Lines, by_name
-from corpora.readers.encodings import MARKS, as_utf8
 from corpora.readers.reader import MAX_LINE_BYTES, Input, Selection, Unread
 from corpora.sources.stored_text import HashedFiles
 from formats import records
+from nmt_frontier.text.encodings import MARKS, as_utf8
 from study import config
 
 LINES = Lines(Selection(["en"], []))
@@ -340,3 +340,14 @@ def test_max_lines_does_not_spare_the_checksum(tmp_path):
 def test_two_files_of_one_name_are_not_both_the_one_in_the_mirror(tmp_path):
     (tmp_path / "talk.txt").write_text("hello\n")
     assert "x: no " in fails(tmp_path, file=str(tmp_path / "data/{lang}/talk.txt"))
+
+
+@pytest.mark.parametrize("name", ["x.{lang}", "x.tsv", "x.{lang}.sgm"])
+def test_carriage_returns_alone_end_lines(tmp_path, name):
+    """Those of old Macs, and of Excel's "CSV (Macintosh)"."""
+    pairs = PAIRS[:300]
+    table = "".join("\t".join(pair) + "\n" for pair in pairs)
+    english, german = ("".join(f"{side}\n" for side in sides) for sides in zip(*pairs, strict=True))
+    texts = {"x.{lang}.sgm": (ENGLISH_SGM, GERMAN_SGM), "x.tsv": (table, table)}.get(name, (english, german))
+    source = saved(tmp_path, *(text.replace("\n", "\r") for text in texts), name)
+    assert fetched(tmp_path, **source)[0] == (SEGMENTS if "sgm" in name else pairs)

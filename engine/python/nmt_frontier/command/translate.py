@@ -1,8 +1,9 @@
 """Translate text with a model folder, line by line; a killed translation can be resumed.
 
-An empty line stays empty; a byte that is not UTF-8 is replaced by U+FFFD; both sides have equally many lines. Reading,
-tokenizing, decoding and writing overlap; memory is bounded, but for the longest line. A killed translation into a file
-continues with ``--resume`` and ends with the same bytes.
+An empty line stays empty; a byte that is not UTF-8 is replaced by U+FFFD; both sides have equally many lines. UTF-16
+with a byte order mark is read, too, and lines that end in carriage returns alone. Reading, tokenizing, decoding and
+writing overlap; memory is bounded, but for the longest line. A killed translation into a file continues with
+``--resume`` and ends with the same bytes.
 
 An unfinished output has a file ``<output>.progress`` beside it: how much of the input was read, with its checksum, and
 how much of the output was written, both at the end of a window. Windows are independent, so the rest of the output is
@@ -20,8 +21,9 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, TypedDict
+from typing import Any, BinaryIO, TypedDict, cast
 
 from nmt_frontier.command import decoding
 from nmt_frontier.command_line import there
@@ -31,6 +33,7 @@ from nmt_frontier.model.model_folder import NOT_DECODED
 from nmt_frontier.progress import progress
 from nmt_frontier.search.pipeline import NAMED
 from nmt_frontier.text import options as text_options
+from nmt_frontier.text.encodings import utf8_lines
 from nmt_frontier.text.items import KINDS
 from nmt_frontier.translator import Translator
 
@@ -43,7 +46,7 @@ class Progress(TypedDict):
     """How far a translation has come, as noted beside its output."""
 
     key: Key
-    read: int  # bytes of the input
+    read: int  # bytes of the input in UTF-8
     written: int  # bytes of the output
     counts: dict[str, int]  # of changed lines
     input: str  # checksum of what was read
@@ -266,6 +269,7 @@ def main(arguments: Sequence[str]) -> None:
     )
     decoding.add(parser)
     parser.add_argument("--input", type=there, help="text to translate; default: standard input")
+    parser.add_argument("--encoding", help="of the text, by its name in Python; default: UTF-8, or by its mark")
     parser.add_argument("--output", type=Path, help="translation; default: standard output")
     parser.add_argument("--resume", action="store_true", help="go on with an output that was not finished")
     args = parser.parse_args(arguments)
@@ -286,8 +290,9 @@ def main(arguments: Sequence[str]) -> None:
         stack.callback(translator.close)
         if warning := translator.engine.warning(args.model):
             print(warning, file=sys.stderr)
+        text = utf8_lines(cast(BufferedReader, source), str(args.input or "standard input"), args.encoding)
         target: BinaryIO | Output = sys.stdout.buffer
         if args.output:
             key = progress_key([args.model, *args.others], translator.settings)
-            target = stack.enter_context(resumable_output(args.output, key, args.resume, source))
-        report(translate(translator, source, target), pipeline.longest_input, pipeline.longest_output)
+            target = stack.enter_context(resumable_output(args.output, key, args.resume, text))
+        report(translate(translator, text, target), pipeline.longest_input, pipeline.longest_output)

@@ -1,5 +1,6 @@
 """What is text: how a model's pieces make up a line, and stages that hide from a model what it should not see.
 
+- ``encodings``: text in any encoding, with any line ends, as lines of UTF-8
 - ``tokenizers``: how a model folder splits text into pieces; ``numbered``: these as a native model's numbers
 - ``items``: text that a translation must have as it is, and the symbols that stand for it
 - ``options``: the options of text

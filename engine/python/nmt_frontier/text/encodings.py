@@ -1,9 +1,14 @@
-"""Text in any encoding as UTF-8. What cannot be decoded becomes 0xff, which no UTF-8 has: its line is dropped later."""
+"""Text in any encoding, with any line ends, as lines of UTF-8: that of corpora, and that to translate.
+
+What cannot be decoded becomes 0xff, which no UTF-8 has: a corpus drops its line, a translation has U+FFFD instead.
+"""
 
 import codecs
+import io
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import BinaryIO
 
 from nmt_frontier.errors import UserError
 
@@ -25,8 +30,9 @@ PO_DECLARATION = re.compile(  # in the header, the first message; CHARSET stands
 SAMPLE_BYTES = 1 << 12
 NUL_SHARE = 0.3  # of the first bytes; half of English in UTF-16 is NUL
 SHORTEST_SAMPLE = 64
+LONGEST_BEGINNING = 1 << 16  # bytes in which a text that ends lines in line feeds has one
 
-UNDECODABLE = "corpora.undecodable"
+UNDECODABLE = "nmt_frontier.undecodable"
 codecs.register_error(UNDECODABLE, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
 
@@ -46,6 +52,58 @@ def as_utf8(
     encoding = marked or encoding or _declared(head, declaration) or _of_sample(head, name)
     stream = (chunk for chunk in chain([head[len(mark) :]], stream) if chunk)
     return stream if _is_utf8(encoding, name) else _transcoded(stream, encoding, name)
+
+
+def line_feeds(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The chunks, with line feeds for carriage returns if these alone end the lines, as those of old Macs.
+
+    Raises UserError for a text that begins so and has line feeds, too: both sides of a corpus need the same lines.
+    """
+    stream, head = iter(chunks), b""
+    for chunk in stream:
+        head += chunk
+        if b"\n" in chunk or len(head) > LONGEST_BEGINNING:
+            break
+    if not _returns_alone(head):
+        yield from chain([head], stream) if head else stream
+        return
+    for chunk in chain([head], stream):
+        if b"\n" in chunk:
+            raise UserError(f"{name}: lines end in carriage returns alone and in line feeds; convert it to line feeds")
+        yield chunk.replace(b"\r", b"\n")
+
+
+def _returns_alone(head: bytes) -> bool:
+    return b"\n" not in head and b"\r" in head[:-1]
+
+
+class _Chunks(io.RawIOBase):
+    """Chunks as a file that is read once."""
+
+    def __init__(self, chunks: Iterable[bytes]):
+        self._chunks, self._left = filter(None, chunks), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]
+        block = self._left or next(self._chunks, b"")
+        size = min(len(block), len(buffer))
+        buffer[:size], self._left = block[:size], block[size:]
+        return size
+
+
+def utf8_lines(source: io.BufferedReader, name: str, encoding: str | None = None) -> BinaryIO:
+    """The file as UTF-8 whose lines end in line feeds: itself if its beginning is so, without waiting for more of it.
+
+    Raises UserError, also while it is read.
+    """
+    head = source.peek()
+    other = any(head.startswith(mark) for mark, _ in MARKS) or 0 in head or _returns_alone(head)
+    if not other and encoding is None:
+        return source
+    chunks = iter(lambda: source.read1(LONGEST_BEGINNING), b"")
+    return io.BufferedReader(_Chunks(line_feeds(as_utf8(chunks, name, encoding), name)))
 
 
 def undecodable(line: bytes, place: int, encoding: str | None) -> str:
