@@ -86,7 +86,7 @@ def measured(
     from train import dataset
     from train import optimizer as cross_entropy
     from train.optimizer import opennmt_parameters
-    from train.settings import Training
+    from train.settings import TrainingSection
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -95,7 +95,7 @@ def measured(
     dataset.LENGTH_BUCKET = options.get("bucket", dataset.LENGTH_BUCKET)
     if options.get("loss", True):
         cross_entropy.install_cross_entropy()
-    training = msgspec.convert(settings, Training)
+    training = msgspec.convert(settings, TrainingSection)
     vocabulary = str(study / "vocabulary/vocabulary.txt")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "model_description.py").write_text(shape(values).model_description(settings["dropout"]))

@@ -3,7 +3,7 @@
 from msgspec import convert
 
 from formats.shape import shape
-from train.settings import Training
+from train.settings import TrainingSection
 
 VALUES = {"encoder_layers": 1, "decoder_layers": 1, "units": 16, "ffn_units": 32, "heads": 2}
 
@@ -31,7 +31,7 @@ def entry(steps=None, epochs=None, accumulate=1, then=(), every=None, gpus=1):
 def typed(values):
     """A training with these values, and others where they count for nothing."""
     others = {"average_last": 1, "averages": [], "threads": 1, "precision": "float32"}
-    return convert(others | TRAINING | values, Training)
+    return convert(others | TRAINING | values, TrainingSection)
 
 
 def model(folder, words, values=VALUES):

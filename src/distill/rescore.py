@@ -13,7 +13,7 @@ from pathlib import Path
 from distill import n_best_lists, parts
 from distill.n_best_lists import Hypothesis, NBestList, ranked
 from distill.parts import Written
-from distill.settings import Settings
+from distill.settings import TranslationSettings
 from distill.teacher import Arithmetic, Teacher, installed, teacher_options
 from distill.tokenization import files, tokenizers
 from formats import records
@@ -67,7 +67,7 @@ def main() -> None:
     args = parser.parse_args()
 
     args.models = installed(args.models, vars(args).pop("stand_ins"))  # the key of the parts has what was chosen
-    asked: Settings = args.settings
+    asked: TranslationSettings = args.settings
     machine = (args.threads, asked.device, args.batch_tokens)
     teachers = [
         Teacher(model, tokenizers(tokenization, args.sentencepiece, asked.languages), *machine, asked.prefix(number))

@@ -32,7 +32,7 @@ class Prefix(Section):
         return (self.source or "").split(), (self.target or "").split()
 
 
-class Settings(Section):
+class TranslationSettings(Section):
     """Of ``translate``, and of ``rescore``, which has no beam.
 
     languages: codes of the study's source and target language. tokenizations: of each teacher, None for the study's

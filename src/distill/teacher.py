@@ -19,7 +19,7 @@ from common import gpu_lease
 from common.document import argument
 from decode.engines.ctranslate2 import CTranslate2
 from distill.n_best_lists import Hypothesis
-from distill.settings import Prefix, Settings
+from distill.settings import Prefix, TranslationSettings
 from formats import ctranslate2_loading, records
 from formats import ctranslate2_products as products
 from formats.ctranslate2_loading import compute_type, prepare
@@ -316,7 +316,7 @@ def installed(models: list[Path], stand_ins: list[Path]) -> list[Path]:
 
 def teacher_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that every command with a teacher has."""
-    parser.add_argument("settings", type=argument(Settings), help="JSON of distill.settings")
+    parser.add_argument("settings", type=argument(TranslationSettings), help="JSON of distill.settings")
     parser.add_argument("--sentencepiece", type=there, nargs="?", help="the study's model, unless all have their own")
     stand_ins = "folder of CTranslate2 for each teacher, where the native engine is not installed"
     parser.add_argument("--stand-ins", type=Path, nargs="*", default=[], help=stand_ins)

@@ -13,7 +13,7 @@ from pathlib import Path
 from distill import n_best_lists, parts
 from distill.n_best_lists import NBestList, ranked
 from distill.parts import Written
-from distill.settings import Settings
+from distill.settings import TranslationSettings
 from distill.teacher import Arithmetic, Teacher, installed, teacher_options
 from distill.tokenization import files, tokenizers
 from formats import records
@@ -39,7 +39,7 @@ def main() -> None:
     if len(args.models) == 1:  # CTranslate2 stands in for no ensemble, as it decodes with one model
         args.models = installed(args.models, stand_ins)  # the key of the parts has what was chosen
     model, *others = args.models
-    asked: Settings = args.settings
+    asked: TranslationSettings = args.settings
     ways = [(tokenization, asked.prefix(number)) for number, tokenization in enumerate(asked.tokenizations)]
     if different := [path for path, way in zip(args.models, ways, strict=True) if way != ways[0]]:
         differs = f"has another tokenization or prefix than {model}"

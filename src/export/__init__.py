@@ -20,6 +20,7 @@ From checkpoints to model folders:
 - ``opennmt_tf_recurrent``: the layers of OpenNMT-tf's recurrent models
 - ``marian``: Marian models to Marian, the native engine and CTranslate2 (command)
 - ``import_teacher``: teachers that were trained elsewhere (command)
+- ``settings``: what decides on the import of one of another toolkit, as a study writes it
 - ``untrained``: models with random weights (command)
 - ``shape_option``: their shape, by name or as JSON
 - ``untrained_marian``: Marian's models with random weights (command)

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import ctranslate2
-from msgspec import Struct, field
+from msgspec import Struct
 
 from export import read_opennmt_tf
+from export.settings import Converted
 from formats import opennmt_tf
 from formats.conversion import Converter
 from nmt_frontier.command_line import json_value, there
@@ -36,14 +37,6 @@ Options = dict[str, Any]  # of a command line, by name: a value, a list, or a sw
 FOR_NATIVE = Native.folder("")  # before the type in the name of a folder
 USE_NATIVE = "the native engine decodes more kinds of models, distillation: {engine: native}"
 USE_CTRANSLATE2 = "CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}"
-
-
-class Converted(Struct):
-    """A model of another toolkit, from its name in CTranslate2's converters, with the options of its converter."""
-
-    toolkit: str = field(name="from")
-    environment: str | None = None
-    options: Options = {}
 
 
 class Teacher(Struct):

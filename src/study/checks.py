@@ -14,8 +14,8 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.search.engine import Engine
 from nmt_frontier.search.native import Native
 from study import system_checks
-from study.configuration import Configuration
-from study.configuration.systems import Augmentation, Mixture
+from study.configuration import StudyConfiguration
+from study.configuration.systems import AugmentationSection, MixtureSection
 from study.expansion import listed_prices
 from study.plan import Study
 from study.precision import default_type, engine, obstacle
@@ -30,7 +30,7 @@ ROLES_NEEDED = ("train", "dev", "test")
 COMPARED = "these tables compare it with other engines"
 
 
-def problems(config: Configuration) -> Iterator[str]:
+def problems(config: StudyConfiguration) -> Iterator[str]:
     """A line for each problem of an expanded configuration, ``<path of the key>: <what is wrong>``."""
     if config.study == RESERVED:
         yield f"study: {RESERVED!r} is taken, results/{RESERVED} is part of the repository"
@@ -53,7 +53,7 @@ def problems(config: Configuration) -> Iterator[str]:
     yield from timing_problems(config)
 
 
-def corpus_problems(config: Configuration) -> Iterator[str]:
+def corpus_problems(config: StudyConfiguration) -> Iterator[str]:
     corpora = config.corpora
     roles = {corpus.role for corpus in corpora.values()}
     yield from (f"corpora: none has the role {role}" for role in ROLES_NEEDED if role not in roles)
@@ -73,7 +73,7 @@ def corpus_problems(config: Configuration) -> Iterator[str]:
         yield from _cleaning_problems(path, corpus, config)
 
 
-def _cleaning_problems(path: str, corpus: Corpus, config: Configuration) -> Iterator[str]:
+def _cleaning_problems(path: str, corpus: Corpus, config: StudyConfiguration) -> Iterator[str]:
     if corpus.role in ("dev", "test"):
         if corpus.cleaning != config.cleaning:
             yield f"{path}.cleaning: {corpus.role} sets are never filtered"
@@ -86,7 +86,7 @@ def _cleaning_problems(path: str, corpus: Corpus, config: Configuration) -> Iter
             yield f"{path}.cleaning.langid_languages: {code}, the language of the {side} side, is not among them"
 
 
-def teacher_problems(config: Configuration) -> Iterator[str]:
+def teacher_problems(config: StudyConfiguration) -> Iterator[str]:
     """Problems of the engine and the type that the teachers compute in, once they are chosen (study.precision)."""
     distillation, used = config.distillation, engines.ENGINES[engine(config)]
     yield from _type_problems("distillation.compute_type", distillation.compute_type or default_type(config), used)
@@ -101,7 +101,7 @@ def teacher_problems(config: Configuration) -> Iterator[str]:
             yield f"mixtures.{name}.ensemble: {used.label} decodes with one model{remedy}; or take rescoring"
 
 
-def place_problems(config: Configuration) -> Iterator[str]:
+def place_problems(config: StudyConfiguration) -> Iterator[str]:
     """The alignment of a study without other problems must not need the epochs that it is for."""
     mixtures = Study(config).mixtures
     teachers = {teacher for mixture in mixtures.aligned_corpora.values() for teacher in learned_from(config, mixture)}
@@ -121,7 +121,7 @@ def _type_problems(path: str, name: str, *used: type[Engine]) -> Iterator[str]:
         yield f"{path}: {name!r} is not supported; supported: {', '.join(supported)}"
 
 
-def mixture_problems(config: Configuration) -> Iterator[str]:
+def mixture_problems(config: StudyConfiguration) -> Iterator[str]:
     distillation = config.distillation
     if distillation.n_best > distillation.beam_size:
         beam, n_best = distillation.beam_size, distillation.n_best
@@ -132,7 +132,7 @@ def mixture_problems(config: Configuration) -> Iterator[str]:
         yield from _mixture_problems(f"mixtures.{name}", mixture, config)
 
 
-def _mixture_problems(path: str, mixture: Mixture, config: Configuration) -> Iterator[str]:
+def _mixture_problems(path: str, mixture: MixtureSection, config: StudyConfiguration) -> Iterator[str]:
     original, n_best = mixture.targets == "original", config.distillation.n_best
     if not original and not config.teachers:
         yield f"{path}.targets: {mixture.targets} needs teachers; without any all targets are original"
@@ -156,7 +156,7 @@ def _mixture_problems(path: str, mixture: Mixture, config: Configuration) -> Ite
         yield from _augmentation_problems(f"{path}.augmentation", mixture.augmentation, original)
 
 
-def _augmentation_problems(path: str, augmentation: Augmentation, original: bool) -> Iterator[str]:
+def _augmentation_problems(path: str, augmentation: AugmentationSection, original: bool) -> Iterator[str]:
     if (rates := sum([*augmentation.both_sides.values(), *augmentation.meant.values()])) > 1:
         yield f"{path}.both_sides: changes {rates:g} times as many pairs as there are; a pair changes once"
     if augmentation.places == "aligned" and PLACED.isdisjoint(augmentation.both_sides):
@@ -168,7 +168,7 @@ def _augmentation_problems(path: str, augmentation: Augmentation, original: bool
         yield f"{path}.source: {rates:g} of the pairs leave none as they are; the shares add up to less than 1"
 
 
-def _ensemble_problems(path: str, mixture: Mixture, config: Configuration) -> Iterator[str]:
+def _ensemble_problems(path: str, mixture: MixtureSection, config: StudyConfiguration) -> Iterator[str]:
     """What keeps all teachers from translating together, token by token."""
     if mixture.targets == "original" or mixture.teacher or len(config.teachers) < 2:
         yield f"{path}: token_by_token is for translations by several teachers (teacher: null)"
@@ -180,7 +180,7 @@ def _ensemble_problems(path: str, mixture: Mixture, config: Configuration) -> It
             yield f"{path}: token_by_token needs teachers of one vocabulary, but {differs}; take rescoring"
 
 
-def vocabulary_problems(config: Configuration) -> Iterator[str]:
+def vocabulary_problems(config: StudyConfiguration) -> Iterator[str]:
     """A vocabulary that is learned from translations must not be needed to make these."""
     of, path = config.vocabulary.of, "vocabulary.of"
     if of is None:
@@ -194,7 +194,7 @@ def vocabulary_problems(config: Configuration) -> Iterator[str]:
             yield f"{path}: {of} is made by {name}, which splits text with this vocabulary itself; {remedy}"
 
 
-def timing_problems(config: Configuration) -> Iterator[str]:
+def timing_problems(config: StudyConfiguration) -> Iterator[str]:
     for number, name in enumerate(config.speed.systems):
         yield from _system_problems(config, f"speed.systems.{number}", name, COMPARED)
     for number, system in enumerate(untrained(config)):
@@ -221,7 +221,7 @@ def timing_problems(config: Configuration) -> Iterator[str]:
         yield "vocabulary_map.grid: the map is fitted to a student, and OpenNMT-tf alone decodes these; it has no map"
 
 
-def _system_problems(config: Configuration, key: str, name: str, reason: str) -> Iterator[str]:
+def _system_problems(config: StudyConfiguration, key: str, name: str, reason: str) -> Iterator[str]:
     """Checks that a system that a key names is trained here and decoded by another engine than OpenNMT-tf."""
     trained = {system.name: system.shape for system in systems(config) if system.shape}
     if name not in trained:
@@ -230,7 +230,7 @@ def _system_problems(config: Configuration, key: str, name: str, reason: str) ->
         yield f"{key}: {name} is decoded by OpenNMT-tf alone; {reason}"
 
 
-def _optimised(config: Configuration, shape: Values) -> bool:
+def _optimised(config: StudyConfiguration, shape: Values) -> bool:
     """Whether an engine other than OpenNMT-tf decodes this shape in a type that the study exports."""
     decoding = config.decoding
     others = engines.running(shape, (CTranslate2.name, *decoding.engines))

@@ -5,7 +5,7 @@ GPUs cannot be measured before the jobs run on them, so their hours are those of
 
 from collections.abc import Iterable
 
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 from study.rates import Rates
 from study.systems import Trained
 from study.workload import GPU_DECODING, GPU_TRAINING, JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Work
@@ -18,7 +18,7 @@ ALONE = "decoding and timing (alone on the machine)"
 SCOPE = "of the target all; what only maps, speed and search make is not counted"
 
 
-def estimate(config: Configuration, cores: int, rates: Rates) -> str:
+def estimate(config: StudyConfiguration, cores: int, rates: Rates) -> str:
     """Core-minutes and GPU-hours by stage of the target all, the time on ``cores`` cores and the disk, as text.
 
     Corpora and models of unknown size count as nothing, and the text lists them.

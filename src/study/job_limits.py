@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 from study.jobs import jobs
 from study.rates import shipped
 from study.resources import LARGE, LONGEST, SHORTEST, SPARE
@@ -15,7 +15,7 @@ LOADED_BYTES = 5  # per parameter of a teacher: float32, and a fifth for what it
 class Requests:
     """On every machine the same for a configuration."""
 
-    def __init__(self, config: Configuration):
+    def __init__(self, config: StudyConfiguration):
         kept = shipped()
         self._work = Work(config, kept.rates)
         self._seconds: dict[str, float] = defaultdict(float)

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from decode.engines.ctranslate2 import CTranslate2
 from nmt_frontier.search.native import Native
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 
 
-def chosen(config: Configuration) -> Configuration:
+def chosen(config: StudyConfiguration) -> StudyConfiguration:
     """With defaults for the engine and the type of ``distillation`` where these are null."""
     distillation = replace(config.distillation, engine=config.distillation.engine or default_engine(config))
     named = replace(config, distillation=distillation)
@@ -21,7 +21,7 @@ def chosen(config: Configuration) -> Configuration:
     return replace(config, distillation=replace(distillation, compute_type=type))
 
 
-def default_engine(config: Configuration) -> str:
+def default_engine(config: StudyConfiguration) -> str:
     """The engine of a study that names none: the native one where it is sure to decode every teacher.
 
     The architecture of a teacher from elsewhere is unknown until it is there; CTranslate2 is the safe choice for it.
@@ -31,7 +31,7 @@ def default_engine(config: Configuration) -> str:
     return Native.name if trained and not obstacle(config) else CTranslate2.name
 
 
-def default_type(config: Configuration) -> str:
+def default_type(config: StudyConfiguration) -> str:
     """int8 in the native engine, float32 in CTranslate2; float16 on a GPU.
 
     On CPUs int8 is the fastest type. Exact, it costs 0.3 BLEU at most (results/reference/engine), and the native
@@ -45,13 +45,13 @@ def default_type(config: Configuration) -> str:
     return "float32" if engine(config) == CTranslate2.name else "int8"
 
 
-def engine(config: Configuration) -> str:
+def engine(config: StudyConfiguration) -> str:
     """The engine of the teachers: the one that the study names, or CTranslate2 where it cannot translate for it."""
     wish = config.distillation.engine or default_engine(config)
     return CTranslate2.name if wish == Native.name and obstacle(config) else wish
 
 
-def obstacle(config: Configuration) -> str | None:
+def obstacle(config: StudyConfiguration) -> str | None:
     """Why the native engine cannot translate for this study, if so."""
     distillation = config.distillation
     if distillation.device not in Native.devices:
@@ -63,7 +63,7 @@ def obstacle(config: Configuration) -> str | None:
     return next((f"{lacks} (teachers.{name})" for name, lacks in lacking.items()), None)
 
 
-def warnings(config: Configuration) -> Iterator[str]:
+def warnings(config: StudyConfiguration) -> Iterator[str]:
     """A line if the study names an engine that cannot translate for it."""
     if config.teachers and engine(config) != config.distillation.engine:
         yield f"distillation.engine: {Native.name} {obstacle(config)}; {CTranslate2.label} translates in its place"

@@ -2,10 +2,10 @@
 
 from corpora.settings import Corpus
 from formats.shape import Custom, Values, shape
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 from study.systems import Trained, base, drawn
 from train.schedule import SHUFFLE_BUFFER
-from train.settings import Training
+from train.settings import TrainingSection
 
 TOKENS = 20  # pieces of a sentence
 BOTH_SIDES = 1.8  # pieces of a batch on both sides, per piece of its longer side, by which batches are filled
@@ -36,13 +36,13 @@ def read_size(corpus: Corpus) -> int | None:
     return min((number for number in sizes if number), default=None)
 
 
-def scores_to_rank(config: Configuration, mixture: str, corpus: str) -> int:
+def scores_to_rank(config: StudyConfiguration, mixture: str, corpus: str) -> int:
     """The most scores that a corpus of a mixture can have; 0 if the size of the corpus is unknown."""
     hypotheses = config.distillation.n_best if config.mixtures[mixture].targets == "all" else 1
     return hypotheses * (size(config.corpora[base(corpus)]) or 0)
 
 
-def trained_tokens(training: Training, epoch_pairs: int) -> float:
+def trained_tokens(training: TrainingSection, epoch_pairs: int) -> float:
     """Pieces that a training reads, source and target together."""
     batch = BOTH_SIDES * batch_tokens(training)
     epoch = BOTH_SIDES * TOKENS * epoch_pairs
@@ -50,7 +50,7 @@ def trained_tokens(training: Training, epoch_pairs: int) -> float:
     return sum((p.epochs or 0) * epoch if p.steps is None else p.steps * update * p.accumulate for p in training.phases)
 
 
-def batch_tokens(training: Training) -> int:
+def batch_tokens(training: TrainingSection) -> int:
     """Pieces of a batch on its longer side."""
     return training.batch_tokens or (training.batch_sentences or 0) * TOKENS
 
@@ -69,7 +69,7 @@ def operations(values: Values, entries: int) -> float | None:
     return 6 * (parameters - looked_up) / 2
 
 
-def vocabulary_megabytes(config: Configuration) -> int:
+def vocabulary_megabytes(config: StudyConfiguration) -> int:
     """Main memory that learning the vocabulary requests. Corpora of unknown size count as large ones."""
     sizes = [size(corpus) for corpus in config.corpora.values() if corpus.role in ("train", "monolingual")]
     drawn = config.vocabulary.sentences
@@ -77,7 +77,7 @@ def vocabulary_megabytes(config: Configuration) -> int:
     return 1000 + sentences * SENTENCE_BYTES // 1_000_000
 
 
-def training_resources(config: Configuration, system: Trained) -> dict[str, int]:
+def training_resources(config: StudyConfiguration, system: Trained) -> dict[str, int]:
     """What the training of a system requests from Snakemake: mem_mb of main memory, runtime in minutes, GPUs.
 
     Corpora of unknown size count as a full shuffle buffer and as the longest runtime.
@@ -99,7 +99,7 @@ def training_resources(config: Configuration, system: Trained) -> dict[str, int]
     return {"mem_mb": round(memory / 1e6), "runtime": runtime, "gpu": gpus if on_gpu else 0}
 
 
-def distillation_resources(config: Configuration) -> dict[str, int]:
+def distillation_resources(config: StudyConfiguration) -> dict[str, int]:
     """What a job with teachers requests: one GPU, and mem_mb for its libraries.
 
     CTranslate2 could spread a shard over several GPUs, but jobs of one GPU start wherever one is free, and a machine

@@ -17,7 +17,7 @@ from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
 from study import config
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 from study.jobs import Jobs, Node, critical_path, jobs, least_seconds, work_seconds
 from study.rates import Shipped, shipped
 from study.resources import TOKENS
@@ -27,7 +27,7 @@ HOUR = 3600
 NODE = "p4d.24xlarge"
 
 
-def plan(study: Configuration, machine: cost.Price, sizes: list[int], kept: Shipped) -> Document:
+def plan(study: StudyConfiguration, machine: cost.Price, sizes: list[int], kept: Shipped) -> Document:
     """The plan. machine: the price of a node. sizes: numbers of nodes.
 
     Raises UserError for a job that fits no node, for corpora or teachers of unknown size, and for trainings on CPUs,

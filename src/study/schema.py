@@ -14,7 +14,7 @@ import jsonschema
 import langcodes
 
 from common.document import Document, short
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 from study.keys import schema
 
 RESULTS = Path("results")
@@ -102,7 +102,7 @@ def results(study: str) -> Path:
     return RESULTS / study
 
 
-def config_hash(config: Configuration) -> str:
+def config_hash(config: StudyConfiguration) -> str:
     """First 12 hexadecimal digits of the sha256 of the configuration as canonical JSON.
 
     A key at its default does not count, so that a study has the same hash in a later version, which has more keys.

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from formats.shape import Transformer, Values, registry, shape
-from study.configuration import Configuration
-from study.configuration.systems import Student, Teacher
+from study.configuration import StudyConfiguration
+from study.configuration.systems import StudentSection, TeacherSection
 from study.expansion import BATCHES, LENGTHS
 from study.schema import suggestion
 from study.systems import ENSEMBLES, ORIGINS, is_folder, students, systems, untrained
-from train.settings import Phase, Training
+from train.settings import PhaseSection, TrainingSection
 
 
-def problems(config: Configuration) -> Iterator[str]:
+def problems(config: StudyConfiguration) -> Iterator[str]:
     for name, teacher in config.teachers.items():
         yield from _teacher_problems(f"teachers.{name}", teacher)
         yield from _shape_problems(f"teachers.{name}", teacher)
@@ -30,7 +30,7 @@ def problems(config: Configuration) -> Iterator[str]:
     yield from (f"students: two systems have the name {name}" for name in sorted(set(names)) if names.count(name) > 1)
 
 
-def _teacher_problems(path: str, teacher: Teacher) -> Iterator[str]:
+def _teacher_problems(path: str, teacher: TeacherSection) -> Iterator[str]:
     given = [origin for origin in ORIGINS if getattr(teacher, origin) is not None]
     if len(given) != 1:
         yield f"{path}: needs exactly one of {', '.join(ORIGINS)}; it has {' and '.join(given) or 'none'}"
@@ -60,7 +60,7 @@ def _teacher_problems(path: str, teacher: Teacher) -> Iterator[str]:
 
 
 def _student_problems(
-    path: str, student: Student, config: Configuration, earlier: Mapping[str, Values]
+    path: str, student: StudentSection, config: StudyConfiguration, earlier: Mapping[str, Values]
 ) -> Iterator[str]:
     """earlier: the shapes of what this student may begin with: teachers, and the systems of the students before it."""
     for number, mixture in enumerate(student.mixtures or ()):
@@ -77,7 +77,7 @@ def _student_problems(
     yield from _start_problems(path, student)
 
 
-def _layer_problems(path: str, student: Student, parent: Values | None) -> Iterator[str]:
+def _layer_problems(path: str, student: StudentSection, parent: Values | None) -> Iterator[str]:
     """parent: the shape of what the student begins with; of a folder it is not known before it is read."""
     if not (layers := student.start_layers):
         return
@@ -105,13 +105,13 @@ def _layer_problems(path: str, student: Student, parent: Values | None) -> Itera
             yield f"{where}.{side}: {student.start_from} has no layer {absent[0]}; it has 0 to {there - 1}"
 
 
-def _start_problems(path: str, system: Teacher | Student) -> Iterator[str]:
+def _start_problems(path: str, system: TeacherSection | StudentSection) -> Iterator[str]:
     if system.training and system.training.steps == 0 and system.start_from is None:
         yield f"{path}.training.steps: without updates it needs weights from elsewhere (start_from)"
 
 
-def _training_problems(path: str, training: Training) -> Iterator[str]:
-    exclusive: list[tuple[str, Training | Phase, tuple[str, str]]] = [
+def _training_problems(path: str, training: TrainingSection) -> Iterator[str]:
+    exclusive: list[tuple[str, TrainingSection | PhaseSection, tuple[str, str]]] = [
         (path, training, LENGTHS),
         (path, training, BATCHES),
     ]
@@ -122,7 +122,7 @@ def _training_problems(path: str, training: Training) -> Iterator[str]:
             yield f"{where}: needs either {' or '.join(pair)}; it has {'both' if given else 'neither'}"
 
 
-def _sampling_problems(path: str, training: Training | None, config: Configuration) -> Iterator[str]:
+def _sampling_problems(path: str, training: TrainingSection | None, config: StudyConfiguration) -> Iterator[str]:
     if not training or not training.sampling:
         return
     if (kind := config.vocabulary.type) != "unigram":
@@ -131,7 +131,7 @@ def _sampling_problems(path: str, training: Training | None, config: Configurati
         yield f"{path}.sampling: changes the pieces that alignment: {training.alignment} has links of; leave one out"
 
 
-def warnings(config: Configuration) -> Iterator[str]:
+def warnings(config: StudyConfiguration) -> Iterator[str]:
     """A line for each training that has fewer checkpoints than it is to average, or never ends its warm-up."""
     trained = {f"teachers.{name}": teacher.training for name, teacher in config.teachers.items()}
     trained |= {f"students.{name}": student.training for name, student in config.students.items()}
@@ -147,7 +147,7 @@ def warnings(config: Configuration) -> Iterator[str]:
             yield f"{path}.training.warmup_steps: the rate still rises at the end, after {sum(steps):,} steps"
 
 
-def _shape_problems(path: str, system: Teacher | Student) -> Iterator[str]:
+def _shape_problems(path: str, system: TeacherSection | StudentSection) -> Iterator[str]:
     if not system.shape:
         return
     if (like := system.shape.like) is not None:

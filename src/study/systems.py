@@ -9,9 +9,9 @@ from common.document import Document, Number
 from formats import shape
 from formats.shape import Values
 from nmt_frontier.importers.ctranslate2_model import ENVIRONMENTS, PATH_OPTIONS
-from study.configuration import Configuration
-from study.configuration.systems import Augmentation, Mixture, Student, Teacher
-from train.settings import Role, StartLayers, Training
+from study.configuration import StudyConfiguration
+from study.configuration.systems import AugmentationSection, MixtureSection, StudentSection, TeacherSection
+from train.settings import Role, StartLayers, TrainingSection
 
 TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
 ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
@@ -21,12 +21,12 @@ ENSEMBLES = {"rescoring": ENSEMBLE, "token_by_token": TOKEN_ENSEMBLE}  # by the 
 ORIGINS = ("shape", "checkpoint", "ctranslate2", "converted")  # a teacher has one of them; shape: it is trained here
 
 
-def mixture(config: Configuration, name: str) -> Mixture:
+def mixture(config: StudyConfiguration, name: str) -> MixtureSection:
     """The entry of a mixture, with a default for ORIGINAL."""
-    return config.mixtures.get(name) or Mixture(targets="original")
+    return config.mixtures.get(name) or MixtureSection(targets="original")
 
 
-def weights(config: Configuration, name: str) -> dict[str, Number]:
+def weights(config: StudyConfiguration, name: str) -> dict[str, Number]:
     """The corpora of a mixture with their weights."""
     entry = mixture(config, name)
     if entry.weights:
@@ -35,7 +35,7 @@ def weights(config: Configuration, name: str) -> dict[str, Number]:
     return {corpus: values.weight for corpus, values in config.corpora.items() if values.role in roles}
 
 
-def learned_from(config: Configuration, name: str) -> list[str]:
+def learned_from(config: StudyConfiguration, name: str) -> list[str]:
     """The teachers whose translations a mixture is made of."""
     entry = mixture(config, name)
     if entry.targets == "original":
@@ -43,7 +43,7 @@ def learned_from(config: Configuration, name: str) -> list[str]:
     return [entry.teacher] if entry.teacher else list(config.teachers)
 
 
-def translated_by(config: Configuration, name: str) -> str | None:
+def translated_by(config: StudyConfiguration, name: str) -> str | None:
     """The teacher whose translations a mixture is made of, or the name of all together; None for original text."""
     entry = mixture(config, name)
     if entry.targets == "original" or not config.teachers:
@@ -51,7 +51,7 @@ def translated_by(config: Configuration, name: str) -> str | None:
     return entry.teacher or (ENSEMBLES[entry.ensemble] if len(config.teachers) > 1 else next(iter(config.teachers)))
 
 
-def composition(config: Configuration, name: str) -> Document:
+def composition(config: StudyConfiguration, name: str) -> Document:
     """A mixture's teachers, each corpus's share of the pairs (0 to 1), and the per cent that are dropped."""
     entry, weighted = mixture(config, name), weights(config, name)
     together = {"ensemble": "token_by_token"} if translated_by(config, name) == TOKEN_ENSEMBLE else {}
@@ -65,7 +65,7 @@ def composition(config: Configuration, name: str) -> Document:
     }
 
 
-def _rules(augmentation: Augmentation) -> dict[str, Number]:
+def _rules(augmentation: AugmentationSection) -> dict[str, Number]:
     """The share of the pairs that each rule changes; one name may be a rule for both sides and for sources."""
     meant = {f"meant {rule}": share for rule, share in augmentation.meant.items()}
     place = "aligned " if augmentation.places == "aligned" else ""
@@ -76,7 +76,7 @@ def _rules(augmentation: Augmentation) -> dict[str, Number]:
 CHANGED = "~"  # no part of a name: <corpus>~<mixture> is the copy of a corpus whose sources were changed
 
 
-def drawn(config: Configuration, name: str) -> dict[str, Number]:
+def drawn(config: StudyConfiguration, name: str) -> dict[str, Number]:
     """What a mixture draws from: its corpora, and the changed copies of those, with their weights.
 
     Mixtures of equal rules share a copy, which has the name of the first one.
@@ -124,17 +124,17 @@ class Trained(System):
     mixture: str
     seed: int
     shape: Values
-    training: Training
+    training: TrainingSection
     start_from: str | None
     start_layers: StartLayers | None = None
 
 
-def systems(config: Configuration) -> list[System]:
+def systems(config: StudyConfiguration) -> list[System]:
     """All teachers, trained here or not, then the students."""
     return [*(_teacher(name, entry, config.seed) for name, entry in config.teachers.items()), *students(config)]
 
 
-def _teacher(name: str, entry: Teacher, default_seed: int) -> System:
+def _teacher(name: str, entry: TeacherSection, default_seed: int) -> System:
     shape = entry.shape.document if entry.shape else None
     if not shape or not entry.training:
         return System(name, "teacher", name, None, None, shape)
@@ -142,7 +142,7 @@ def _teacher(name: str, entry: Teacher, default_seed: int) -> System:
     return Trained(name, "teacher", name, ORIGINAL, seed, shape, entry.training, entry.start_from)
 
 
-def students(config: Configuration) -> list[Trained]:
+def students(config: StudyConfiguration) -> list[Trained]:
     """Every student for each of its mixtures and seeds.
 
     A name has the mixture unless that is the study's first one, and the seed if there are several.
@@ -170,7 +170,7 @@ def settings(system: Trained) -> Document:
     return shape | learned | {"start_from": system.start_from} | layers
 
 
-def untrained(config: Configuration) -> list[System]:
+def untrained(config: StudyConfiguration) -> list[System]:
     """Models of named shapes with random weights, for their speed only; an unknown name has no shape."""
     return [
         System(f"{name}-untrained", "untrained", name, None, config.seed, shape.registry().get(name))
@@ -178,7 +178,7 @@ def untrained(config: Configuration) -> list[System]:
     ]
 
 
-def splits_as_study(teacher: Teacher) -> bool:
+def splits_as_study(teacher: TeacherSection) -> bool:
     """Whether a teacher splits text with the study's vocabulary, which must be there before it translates."""
     return teacher.tokenization is None
 
@@ -188,7 +188,7 @@ def is_folder(start: str) -> bool:
     return "/" in start
 
 
-def absent_models(config: Configuration) -> list[str]:
+def absent_models(config: StudyConfiguration) -> list[str]:
     """A line for each file or folder that a model from elsewhere needs and that is not there."""
     absent = []
     for name, teacher in config.teachers.items():
@@ -197,13 +197,13 @@ def absent_models(config: Configuration) -> list[str]:
         for path in (path for path in dict.fromkeys(teacher_paths(teacher)) if not Path(path).exists()):
             remedy = f"; make it: {commands.format(path)}" if commands and path == environment else ""
             absent.append(f"{name}: no {path}{remedy}")
-    entries: dict[str, Teacher | Student] = {**config.teachers, **config.students}
+    entries: dict[str, TeacherSection | StudentSection] = {**config.teachers, **config.students}
     starts = [(name, entry.start_from) for name, entry in entries.items() if entry.start_from]
     starts = [(name, start) for name, start in starts if is_folder(start)]
     return absent + [f"{name}: no {start}" for name, start in starts if not Path(start).is_dir()]
 
 
-def teacher_paths(teacher: Teacher) -> Iterator[str]:
+def teacher_paths(teacher: TeacherSection) -> Iterator[str]:
     """Files and folders that the entry of a teacher names, without models to download."""
     values: list[Any] = [teacher.checkpoint, teacher.ctranslate2]
     if converted := teacher.converted:

@@ -12,7 +12,7 @@ from decode.engines.ctranslate2 import CTranslate2
 from findings.comparison import BASELINE, compared
 from formats.shape import shape
 from nmt_frontier.search.native import Native
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 from study.plan import Study
 from study.rates import WIDTH, Rates
 from study.resources import TOKENS, operations, read_size, size, trained_tokens
@@ -75,7 +75,7 @@ class Work:
     unknown: corpora and models that count as nothing, as their size is not known yet.
     """
 
-    def __init__(self, config: Configuration, rates: Rates):
+    def __init__(self, config: StudyConfiguration, rates: Rates):
         self.config, self.rates, self.study = config, rates, Study(config)
         native = self.study.teachers.engine == Native.name
         self._teachers_share = NATIVE_TEACHER[self.study.teachers.type] if native else 1.0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from train.schedule import SHUFFLE_BUFFER
-from train.settings import Training
+from train.settings import TrainingSection
 
 # Features and labels. Each maps names to tensors with a sentence per row; `length`, int32 (rows,), counts pieces.
 Batch = tuple[dict[str, Any], dict[str, Any]]
@@ -96,7 +96,7 @@ def shuffle_buffer(pairs: int) -> int:
 
 
 def dataset(
-    model: Any, training: Training, source: Path, target: Path, pairs: int, links: Path | None = None
+    model: Any, training: TrainingSection, source: Path, target: Path, pairs: int, links: Path | None = None
 ) -> MergedTail:
     """The batches of one pass through an epoch of ``pairs`` pairs.
 

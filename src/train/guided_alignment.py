@@ -6,13 +6,13 @@ the loss of one. It is summed here, as the loss of translations is, before both 
 
 from typing import Any
 
-from train.settings import Training
+from train.settings import TrainingSection
 
 GUIDED = "guided"
 WEIGHT = 0.1  # of the alignment of a piece against its translation; Marian's default
 
 
-def parameters(training: Training) -> dict[str, str | float]:
+def parameters(training: TrainingSection) -> dict[str, str | float]:
     """OpenNMT-tf's ``params`` of a training: it takes the first head of the last decoder layer."""
     guided: dict[str, str | float] = {"guided_alignment_type": "ce", "guided_alignment_weight": WEIGHT}
     return guided if training.alignment == GUIDED else {}

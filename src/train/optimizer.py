@@ -9,12 +9,12 @@ from typing import Any
 
 from nmt_frontier.limits import MAXIMUM_OUTPUT
 from train import guided_alignment
-from train.settings import Training
+from train.settings import TrainingSection
 
 Parameters = dict[str, Any]  # OpenNMT-tf's ``params``
 
 
-def opennmt_parameters(training: Training, steps: int) -> Parameters:
+def opennmt_parameters(training: TrainingSection, steps: int) -> Parameters:
     """OpenNMT-tf's ``params`` for a training of ``steps`` updates in all.
 
     ``learning_rate`` of the configuration is the peak, reached after the warm-up. For ``inverse_sqrt`` (Vaswani et al.

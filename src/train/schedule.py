@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from nmt_frontier.files import read_json, write_json
 from train import settings
-from train.settings import Training
+from train.settings import TrainingSection
 
 SHUFFLE_BUFFER = 500_000  # sentences; epochs are shuffled on disk, this makes passes differ
 
@@ -38,7 +38,7 @@ class Phase(NamedTuple):
         return self.accumulate * self.replicas
 
 
-def phases(training: Training, epoch_batches: Callable[[], int]) -> list[Phase]:
+def phases(training: TrainingSection, epoch_batches: Callable[[], int]) -> list[Phase]:
     """The phases of a ``training`` entry of the configuration: its own, then those under ``then``.
 
     epoch_batches: counts the batches of an epoch; called only for phases given in epochs, which make at least one
@@ -46,7 +46,7 @@ def phases(training: Training, epoch_batches: Callable[[], int]) -> list[Phase]:
     """
     replicas = training.gpus
 
-    def steps(phase: Training | settings.Phase) -> int:
+    def steps(phase: TrainingSection | settings.PhaseSection) -> int:
         if phase.steps is not None:
             return phase.steps
         return max(round((phase.epochs or 0) * epoch_batches() / (phase.accumulate * replicas)), 1)

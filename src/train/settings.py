@@ -9,7 +9,7 @@ from common.document import UNIQUE, Count, Document, Natural, Number, Positive, 
 Probability = Annotated[Number, limits(minimum=0, exclusiveMaximum=1)]
 
 
-class Phase(Section, kw_only=True):
+class PhaseSection(Section, kw_only=True):
     """A phase of a training, after the first one."""
 
     steps: Count | None = None
@@ -35,14 +35,14 @@ class Sampling(Section):
     """Power of the probabilities that segmentations are drawn with; the closer to 0, the more often rare ones."""
 
 
-class Training(Section, kw_only=True):
+class TrainingSection(Section, kw_only=True):
     """How a model is trained."""
 
     steps: Natural | None = None
     """Updates of the weights, 0 to take those of start_from as they are. Needed where epochs is null."""
     epochs: Positive | None = None
     """Passes through an epoch of the data, instead of steps."""
-    then: list[Phase] = field(default_factory=list)
+    then: list[PhaseSection] = field(default_factory=list)
     """Phases after the first one, such as ten epochs with the gradient of 16 batches (WNGT 2020)."""
     patience: Count | None = None
     """Validations without a better dev BLEU (greedy) after which a phase ends; null trains to the end."""
@@ -105,7 +105,7 @@ class Training(Section, kw_only=True):
     as that of one GPU with so many in accumulate. With device cpu so many devices share the threads, to try it."""
 
     @property
-    def phases(self) -> "list[Training | Phase]":
+    def phases(self) -> "list[TrainingSection | PhaseSection]":
         """All phases; the training itself is the first one."""
         return [self, *self.then]
 
@@ -152,7 +152,7 @@ class StartLayers(Section):
     """Those of the decoder."""
 
 
-class Settings(Section):
+class TrainingSettings(Section):
     """What decides on a training, beside the files that it reads.
 
     shape: by the fields of formats.shape. target_language: chooses the tokens of dev BLEU, 13a's if it is empty.
@@ -162,7 +162,7 @@ class Settings(Section):
     system: str
     role: Role
     shape: Document
-    training: Training
+    training: TrainingSection
     seed: int = 1
     target_language: str = ""
     start_layers: StartLayers | None = None

@@ -31,14 +31,14 @@ from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import atomic_path, sha256, write_json
 from train import precision
 from train.schedule import kept_checkpoints
-from train.settings import Settings
+from train.settings import TrainingSettings
 from train.training import Inputs, Training
 from train.training_record import learning_curve, left_out, mixture, read_epochs, training_seconds
 
 FULL = ("No space left", "quota exceeded")  # TensorFlow has the same error for full disks and full memory
 
 
-def definition(asked: Settings, data: Iterable[Path], start: Path | None) -> Document:
+def definition(asked: TrainingSettings, data: Iterable[Path], start: Path | None) -> Document:
     """Everything that defines a training, ready for JSON, with the checksums of files; no key is at its default.
 
     data: epochs, vocabulary, and the dev set if it ends phases. start: an averaged model whose weights the training
@@ -62,7 +62,7 @@ def definition(asked: Settings, data: Iterable[Path], start: Path | None) -> Doc
     return settings
 
 
-def learned(asked: Settings) -> Document:
+def learned(asked: TrainingSettings) -> Document:
     """The keys of a training that decide what its checkpoints are, without those at their defaults."""
     training = asked.training
     irrelevant = {"threads", "device", "averages", "average_last"}
@@ -78,7 +78,7 @@ def run_folder(parent: Path, defined: Document) -> Path:
     return parent / f"run-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def begun(parent: Path, asked: Settings, defined: Document) -> tuple[str, Path]:
+def begun(parent: Path, asked: TrainingSettings, defined: Document) -> tuple[str, Path]:
     """What a training multiplies in, and its run folder, whose name depends on it.
 
     Where the settings leave it open, a run that has begun goes on as it began, on another machine, too.
@@ -133,7 +133,7 @@ def average(run: Path, model: Any, count: int, output: Path, vocabulary: Path) -
 
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("settings", type=argument(Settings), help="JSON of train.settings")
+    parser.add_argument("settings", type=argument(TrainingSettings), help="JSON of train.settings")
     parser.add_argument(
         "--source", type=there, nargs="+", required=True, help="epochs in pieces, one sentence per line"
     )
@@ -158,7 +158,7 @@ def trained(args: argparse.Namespace, run: Path, job: BatchJob) -> Learning:
     """Train in the run folder and write the average."""
     import tensorflow as tf
 
-    asked: Settings = args.settings
+    asked: TrainingSettings = args.settings
     files = argparse.Namespace(**vars(args), target_language=asked.target_language)
     try:
         training = Training(run, asked, pick(Inputs, files), job)
@@ -198,7 +198,7 @@ def trained(args: argparse.Namespace, run: Path, job: BatchJob) -> Learning:
 
 def main() -> None:
     args = options().parse_args()
-    asked: Settings = args.settings
+    asked: TrainingSettings = args.settings
     logging.basicConfig(format=f"%(asctime)s {asked.system}: %(message)s", datefmt="%H:%M:%S", force=True)
     if bool(asked.training.alignment) != bool(args.links):
         raise UserError("--links are for training.alignment: guided, which needs them")

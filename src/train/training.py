@@ -22,7 +22,7 @@ from train.quantization import RoundedWeights
 from train.replicas import Replicas, check_replicas, use_devices
 from train.schedule import Journal, Passes, kept_checkpoints, phases
 from train.segmentation import Segmentations, drawn
-from train.settings import Settings
+from train.settings import TrainingSettings
 from train.trainer import TimeLeft
 from train.validation import Validation, converts, decoder
 
@@ -52,7 +52,7 @@ class Inputs:
 class Training:
     """A training in its run folder. model: OpenNMT-tf's. schedule: the phases. step: the updates made so far."""
 
-    def __init__(self, run: Path, settings: Settings, files: Inputs, job: BatchJob):
+    def __init__(self, run: Path, settings: TrainingSettings, files: Inputs, job: BatchJob):
         """Build the model and restore the last checkpoint.
 
         Raises UserError for a shape that cannot be built or validated, for unsuitable weights to start from, and for a
@@ -226,7 +226,7 @@ class Training:
         return [learning.Phase(end, phase.batches) for end, phase in ends]
 
 
-def prepare_tensorflow(training: settings.Training, threads: int, seed: int) -> None:
+def prepare_tensorflow(training: settings.TrainingSection, threads: int, seed: int) -> None:
     """Set devices, precision, threads, log level and seeds of this process.
 
     Raises UserError without the GPUs, or if TensorFlow does not compute in this precision.

@@ -39,7 +39,7 @@ from nmt_frontier.progress import progress
 from nmt_frontier.search import tuned
 from nmt_frontier.search.native import Native
 from nmt_frontier.search.pipeline import MANY_CORES
-from nmt_frontier.search.tuned import Settings, Times
+from nmt_frontier.search.tuned import Times, TunedSettings
 
 ROWS = 60  # as the encoder multiplies at a time
 CANDIDATES = 512  # largest number of outputs: the vocabulary map leaves some hundred of the output layer
@@ -130,14 +130,14 @@ def seconds(call: Callable[[], None]) -> float:
     return time.perf_counter() - start
 
 
-def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
+def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> TunedSettings:
     """Find the settings with these lines and write them into the folder. Raises UserError for too little text."""
     model, remembered, cores = ModelFolder.read(folder), tuned.read(folder), machine.cores()
     every = Configuration(model, beam_size=beam_size, vocabulary_map=True, workers=len(cores), cores=cores)
     widest = model.engine.widest()
-    isas: list[Settings] = [{"isa": isa} for isa in ([widest, "AVX2"] if widest else [None])]
-    sizes: list[Settings] = [{"batch_tokens": tokens} for tokens in BATCHES]
-    best: Settings = {"isa": widest, "batch_tokens": ONE_CORE if len(cores) == 1 else MANY_CORES}
+    isas: list[TunedSettings] = [{"isa": isa} for isa in ([widest, "AVX2"] if widest else [None])]
+    sizes: list[TunedSettings] = [{"batch_tokens": tokens} for tokens in BATCHES]
+    best: TunedSettings = {"isa": widest, "batch_tokens": ONE_CORE if len(cores) == 1 else MANY_CORES}
     with tempfile.TemporaryDirectory() as scratch:
         text = Path(scratch) / "text.tsv.zst"
         chosen = itertools.islice(filter(None, map(records.sentence, lines)), SENTENCES)
@@ -145,10 +145,10 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
         if used < SENTENCES // 10:
             raise UserError(f"{used} lines are too few to tune with; give {SENTENCES:,} of the kind to translate")
         for choices in (isas, sizes):
-            candidates: list[Settings] = [{**best, **choice} for choice in choices]
+            candidates: list[TunedSettings] = [{**best, **choice} for choice in choices]
             speeds = words_per_second(every, text, candidates)
             best, speed = max(zip(candidates, speeds, strict=True), key=lambda pair: pair[1])
-    settings: Settings = {**best, "source_words_per_second": round(speed)}
+    settings: TunedSettings = {**best, "source_words_per_second": round(speed)}
     if model.engine is Native:
         settings["products"] = products(folder)
         if rows := tiled_rows(folder):
@@ -157,7 +157,7 @@ def tune(folder: Path, lines: Iterable[str], beam_size: int = 1) -> Settings:
     return settings
 
 
-def words_per_second(every: Configuration, text: Path, candidates: list[Settings]) -> list[float]:
+def words_per_second(every: Configuration, text: Path, candidates: list[TunedSettings]) -> list[float]:
     """Source words per second with each of the settings, the median of the runs."""
     chosen = [replace(every, isa=settings["isa"], batch_tokens=settings["batch_tokens"]) for settings in candidates]
     ways = {number: functools.partial(decode, way, text) for number, way in enumerate(chosen)}

@@ -13,12 +13,12 @@ from common.document import Document
 from corpora.settings import Corpus
 from nmt_frontier.errors import UserError
 from study import checks, keys, schema
-from study.configuration import Configuration, typed
+from study.configuration import StudyConfiguration, typed
 from study.expansion import expanded, without_nulls, written
 from study.precision import chosen
 
 
-def read(path: str | Path) -> Configuration:
+def read(path: str | Path) -> StudyConfiguration:
     """The effective configuration of a study, with every key; the same on every machine.
 
     Raises UserError with a line for each problem, ``<file>: <path of the key>: <what is wrong>``.

@@ -14,20 +14,26 @@ from msgspec import convert, field
 from common.document import NOT_EMPTY, Count, Document, Name, Section, Seed
 from corpora.settings import Cleaning, Corpus, Language
 from study.configuration.measurements import (
-    Alignment,
-    Decoding,
-    Metrics,
-    Prices,
-    Robustness,
-    Search,
-    Speed,
-    VocabularyMap,
+    AlignmentSection,
+    DecodingSection,
+    MetricsSection,
+    PricesSection,
+    RobustnessSection,
+    SearchSection,
+    SpeedSection,
+    VocabularyMapSection,
 )
-from study.configuration.systems import Distillation, Mixture, Student, Teacher, Vocabulary
-from train.settings import Training
+from study.configuration.systems import (
+    DistillationSection,
+    MixtureSection,
+    StudentSection,
+    TeacherSection,
+    VocabularySection,
+)
+from train.settings import TrainingSection
 
 
-class Configuration(Section, kw_only=True):
+class StudyConfiguration(Section, kw_only=True):
     """A study."""
 
     study: Name
@@ -52,32 +58,34 @@ class Configuration(Section, kw_only=True):
     keep_rejected: bool = False
     """Write every dropped line, with the reason, to corpora/clean/<corpus>.rejected.tsv.zst. It takes effect only for
     corpora that are not cleaned yet."""
-    vocabulary: Vocabulary = field(default_factory=Vocabulary)
-    teachers: dict[Name, Teacher] = field(default_factory=dict)
+    vocabulary: VocabularySection = field(default_factory=VocabularySection)
+    teachers: dict[Name, TeacherSection] = field(default_factory=dict)
     """The models the students learn from, by name. Several are an ensemble, which rescores whole translations or
     translates token by token (ensemble, in mixtures). A teacher is trained here (shape and training) or comes from
     exactly one of checkpoint, ctranslate2 and converted. None is needed where all corpora are distilled already."""
-    distillation: Distillation = field(default_factory=Distillation)
-    mixtures: Annotated[dict[Name, Mixture], NOT_EMPTY] = field(default_factory=lambda: {"distilled": Mixture()})
+    distillation: DistillationSection = field(default_factory=DistillationSection)
+    mixtures: Annotated[dict[Name, MixtureSection], NOT_EMPTY] = field(
+        default_factory=lambda: {"distilled": MixtureSection()}
+    )
     """What students can learn from, by name."""
-    students: Annotated[dict[Name, Student], NOT_EMPTY]
+    students: Annotated[dict[Name, StudentSection], NOT_EMPTY]
     """The small models, by name. A student is trained once for each of its mixtures and seeds."""
-    student_training: Training
+    student_training: TrainingSection
     """How all students are trained."""
-    alignment: Alignment = field(default_factory=Alignment)
-    vocabulary_map: VocabularyMap = field(default_factory=VocabularyMap)
-    decoding: Decoding = field(default_factory=Decoding)
-    metrics: Metrics | None = None
+    alignment: AlignmentSection = field(default_factory=AlignmentSection)
+    vocabulary_map: VocabularyMapSection = field(default_factory=VocabularyMapSection)
+    decoding: DecodingSection = field(default_factory=DecodingSection)
+    metrics: MetricsSection | None = None
     """A metric beside BLEU and chrF, which are lexical: they count the words and letters that a translation shares with
     its reference. Without this key nothing but these two is computed (docs/results.md#metrics)."""
-    speed: Speed = field(default_factory=Speed)
-    search: Search = field(default_factory=Search)
-    robustness: Robustness | None = None
+    speed: SpeedSection = field(default_factory=SpeedSection)
+    search: SearchSection = field(default_factory=SearchSection)
+    robustness: RobustnessSection | None = None
     """How the systems translate what people write: perturbed versions of the first test set, and a suite of short
     inputs (docs/robustness.md). An empty mapping takes all defaults; without this key nothing of it is measured."""
-    prices: Prices = field(default_factory=Prices)
+    prices: PricesSection = field(default_factory=PricesSection)
 
 
-def typed(document: Document) -> Configuration:
+def typed(document: Document) -> StudyConfiguration:
     """A configuration with its types and its defaults. Raises msgspec.ValidationError for what the schema refuses."""
-    return convert(document, Configuration)
+    return convert(document, StudyConfiguration)

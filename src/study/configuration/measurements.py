@@ -10,7 +10,7 @@ from findings.cost import Price
 MaxNgram = Annotated[int, limits(minimum=1, maximum=3)]
 
 
-class Alignment(Section, kw_only=True):
+class AlignmentSection(Section, kw_only=True):
     """Word alignment of what the students learn from, the first mixture of translations, or else the original data. For
     a training with a guided alignment, what was learned also aligns its epochs."""
 
@@ -23,7 +23,7 @@ class Alignment(Section, kw_only=True):
     """Parts that are aligned and counted at a time."""
 
 
-class Grid(Section, kw_only=True):
+class GridSection(Section, kw_only=True):
     """Lists of values instead of the knobs above, and all combinations are tried; `coverage` picks the map. Table 1 of
     WNMT 2018 has max_ngram 1, 2 and 3, min_frequency 1 and 2, meanings 50, 100 and 150."""
 
@@ -41,7 +41,7 @@ class Grid(Section, kw_only=True):
     """As above."""
 
 
-class VocabularyMap(Section, kw_only=True):
+class VocabularyMapSection(Section, kw_only=True):
     """Target pieces that the students may use, by n-grams of source pieces."""
 
     system: str | None = None
@@ -59,13 +59,13 @@ class VocabularyMap(Section, kw_only=True):
     """Most frequent target pieces, always on; counted in an epoch, where corpora have their weights."""
     counted: Literal["phrases", "links"] = "phrases"
     """What brings target pieces, phrase pairs or single links; links are Marian's lexical shortlist."""
-    grid: Grid | None = None
+    grid: GridSection | None = None
     coverage: Annotated[Number, limits(minimum=0, maximum=100)] = 99.5
     """The map must allow this share, in per cent, of the pieces that the student translates the dev set into without a
     map."""
 
 
-class Decoding(Section, kw_only=True):
+class DecodingSection(Section, kw_only=True):
     """What is measured, for teacher, students and controls, on all test sets and, to choose the best model, on the
     first dev set."""
 
@@ -105,7 +105,7 @@ class Decoding(Section, kw_only=True):
     training.max_length, whatever this is."""
 
 
-class Metrics(Section, kw_only=True):
+class MetricsSection(Section, kw_only=True):
     """COMET, a metric that was learned from the judgements of people."""
 
     comet: Annotated[str, limits(pattern="\\.ckpt$")]
@@ -116,7 +116,7 @@ class Metrics(Section, kw_only=True):
     its packages and TensorFlow's exclude each other."""
 
 
-class Speed(Section, kw_only=True):
+class SpeedSection(Section, kw_only=True):
     """What `snakemake speed` times on this machine, which is not part of `all`: the gain of each optimisation,
     OpenNMT-tf against all of them together, workers against threads (tables 5 and 6 and figure 2 of WNGT 2020). The
     first of the systems and the first of the untrained models are in all three, the others in table 6. CTranslate2 has
@@ -135,7 +135,7 @@ class Speed(Section, kw_only=True):
     """Of the first test set, those that untrained models translate, the first ones; null takes all."""
 
 
-class Search(Section, kw_only=True):
+class SearchSection(Section, kw_only=True):
     """What `snakemake search` measures of beams, batches, components and the pipeline."""
 
     system: str | None = None
@@ -144,7 +144,7 @@ class Search(Section, kw_only=True):
     """Of the first test set, those that components and n-grams are timed with."""
 
 
-class Robustness(Section, kw_only=True):
+class RobustnessSection(Section, kw_only=True):
     """What is translated, and by which systems. Nothing is timed."""
 
     systems: Annotated[list[str], UNIQUE] = field(default_factory=list)
@@ -159,7 +159,7 @@ class Robustness(Section, kw_only=True):
     """Of the first test set, those that are perturbed, from its first one on; all if null."""
 
 
-class Prices(Section, kw_only=True):
+class PricesSection(Section, kw_only=True):
     """What the machine costs. All records have core-seconds per million words; without a machine they have no USD."""
 
     machine: Price | str | None = None

@@ -19,7 +19,8 @@ from common.document import (
     written,
 )
 from distill.settings import Device, Prefix, Tokenization
-from train.settings import StartLayers, Training
+from export.settings import Converted
+from train.settings import StartLayers, TrainingSection
 
 CASES = ("upper_case", "title_case", "lower_case")
 ENDS = ("no_final_punctuation", "doubled_punctuation")
@@ -32,7 +33,7 @@ Rule = Annotated[str, limits(enum=[*CASES, *ENDS, *COPIED, "joined"])]
 Decoder = Literal["self-attention", "averaging", "averaging-gated", "averaging-ungated", "averaging-plain", "ssru"]
 
 
-class Vocabulary(Section, kw_only=True):
+class VocabularySection(Section, kw_only=True):
     """One joint SentencePiece model. Characters of scripts that neither language is written in are removed from its
     text first (WNGT 2020, section 2.3); digits, punctuation and marks stay."""
 
@@ -65,7 +66,7 @@ class Vocabulary(Section, kw_only=True):
     """Sentences of either side, drawn from that text to train the model on."""
 
 
-class ModelShape(Section, kw_only=True):
+class ModelShapeSection(Section, kw_only=True):
     """Name of a shape in src/formats/shapes.yaml, or the numbers; with `like`, what differs from a named one. A
     recurrent model has a cell, or transitions. Any other model of OpenNMT-tf is a `model`."""
 
@@ -109,24 +110,12 @@ class ModelShape(Section, kw_only=True):
     """One matrix for the source and target embeddings and the output layer."""
 
 
-class Converted(Section, kw_only=True):
-    """A model of another toolkit that CTranslate2 converts; the package of the toolkit must be in the environment."""
-
-    toolkit: Literal["fairseq", "marian", "opus-mt", "transformers", "opennmt-py", "opennmt-tf"] = field(name="from")
-    """The toolkit, as in the name of CTranslate2's converter, ct2-<toolkit>-converter."""
-    options: dict[str, str | list[str | bool | Number] | bool | Number] = field(default_factory=dict)
-    """Options of the converter, such as model_path, data_dir, vocab_paths, model_dir, model."""
-    environment: str | None = None
-    """Virtual environment whose converter is called, that of the study if null. fairseq needs one of Python 3.10; the
-    error has the commands."""
-
-
-class Teacher(Section, kw_only=True):
+class TeacherSection(Section, kw_only=True):
     """One teacher."""
 
-    shape: Annotated[ModelShape, written(ModelShape | str)] | None = None
+    shape: Annotated[ModelShapeSection, written(ModelShapeSection | str)] | None = None
     """Size of a teacher that is trained here."""
-    training: Training | None = None
+    training: TrainingSection | None = None
     """How it is trained."""
     seed: Seed | None = None
     """Of its training. That of the study if null."""
@@ -144,7 +133,7 @@ class Teacher(Section, kw_only=True):
     prefix: Prefix | None = None
 
 
-class Distillation(Section, kw_only=True):
+class DistillationSection(Section, kw_only=True):
     """The teachers translate the source of the training and the monolingual corpora."""
 
     beam_size: Count = 4
@@ -176,7 +165,7 @@ class Distillation(Section, kw_only=True):
     draws as many as the corpora hold together."""
 
 
-class Augmentation(Section, kw_only=True):
+class AugmentationSection(Section, kw_only=True):
     """What is changed in the pairs of an epoch, by rule, with the share of the pairs that each rule changes."""
 
     source: dict[SourceRule, PartialShare] = field(default_factory=dict)
@@ -192,7 +181,7 @@ class Augmentation(Section, kw_only=True):
     words show to be alike. These are the study's alignment, so an epoch waits for that."""
 
 
-class Mixture(Section, kw_only=True):
+class MixtureSection(Section, kw_only=True):
     """A mixture of corpora, with the original targets or with those of the teachers."""
 
     targets: Literal["original", "best", "interpolated", "mbr", "all"] = "best"
@@ -213,15 +202,15 @@ class Mixture(Section, kw_only=True):
     null."""
     drop_worst: Annotated[Number, limits(minimum=0, exclusiveMaximum=100)] = 0
     """Per cent of the pairs of every corpus that are left out, those with the lowest score."""
-    augmentation: Annotated[Augmentation, NOT_EMPTY] | None = None
+    augmentation: Annotated[AugmentationSection, NOT_EMPTY] | None = None
     """Pairs of every epoch that are changed after they are drawn (docs/teachers-and-students.md#augmentation). None if
     null."""
 
 
-class Student(Section, kw_only=True):
+class StudentSection(Section, kw_only=True):
     """A small model."""
 
-    shape: Annotated[ModelShape, written(ModelShape | str)]
+    shape: Annotated[ModelShapeSection, written(ModelShapeSection | str)]
     """Size of the student."""
     mixtures: Annotated[list[str], SEVERAL] | None = None
     """What it learns from, each a system of its own. The first mixture of the study if null."""
@@ -237,5 +226,5 @@ class Student(Section, kw_only=True):
     """The layers of start_from that its own layers begin with, counted from 0, one for each of them, such as {encoder:
     [0, 2], decoder: [0]} (Shleifer and Rush 2020). The two shapes may then differ in their numbers of layers alone. All
     layers, of a model of the same shape, if null."""
-    training: Annotated[Training, written(dict[str, Any], default={})]
+    training: Annotated[TrainingSection, written(dict[str, Any], default={})]
     """Where its training differs from student_training; checked when both are put together."""

@@ -32,7 +32,7 @@ import yaml
 from msgspec import NODEFAULT
 
 from common.document import Document, short
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 
 ROOT = Path(__file__).parents[3]
 SCHEMA, PAGE = ROOT / "workflow/schemas/config.schema.yaml", ROOT / "docs/keys.md"
@@ -88,7 +88,7 @@ def schema() -> Document:
     """The JSON schema of a configuration."""
     schemas = _Schemas()
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A study", "description": ABOUT}
-    return dialect | {"type": "object"} | schemas.mapping(Configuration) | {"$defs": schemas.definitions}
+    return dialect | {"type": "object"} | schemas.mapping(StudyConfiguration) | {"$defs": schemas.definitions}
 
 
 class _Schemas:
@@ -131,7 +131,7 @@ class _Schemas:
         return {"$ref": f"#/$defs/{name}"}
 
     def _section(self, kind: type) -> Document:
-        if (name := kind.__name__) not in self.definitions:
+        if (name := kind.__name__.removesuffix("Section")) not in self.definitions:
             self.definitions[name] = {}  # its place is before those that it refers to
             self.definitions[name] = {"description": " ".join((kind.__doc__ or "").split())} | self.mapping(kind)
         return {"type": "object", "$ref": f"#/$defs/{name}"}

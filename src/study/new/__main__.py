@@ -18,7 +18,7 @@ from nmt_frontier.command_line import positive
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_text
 from study import config, rates
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 from study.estimate import estimate
 from study.new import files, sizes, text
 from study.new.files import Corpus
@@ -93,11 +93,11 @@ def _with_dev(corpora: list[Corpus], notes: list[str]) -> list[Corpus]:
     return [replace(corpus, role="dev") if corpus is tests[0] else corpus for corpus in corpora]
 
 
-def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, Configuration, Rates]:
+def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, StudyConfiguration, Rates]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "study.yaml")
 
-        def configured(plan: Plan) -> Configuration:
+        def configured(plan: Plan) -> StudyConfiguration:
             file.write_text(text.text(draft, plan), encoding="utf-8")
             return config.read(file)
 
@@ -156,7 +156,7 @@ def _row(looked: Look, pair: list[str]) -> tuple[str, ...]:
     )
 
 
-def _study(draft: Draft, plan: Plan, effective: Configuration, measured: Rates) -> list[str]:
+def _study(draft: Draft, plan: Plan, effective: StudyConfiguration, measured: Rates) -> list[str]:
     passes = plan.passes(plan.teacher_steps, plan.pairs)
     lines = [f"{name}: {lines:,} random lines of it are enough for the time" for name, lines in plan.samples.items()]
     lines.append(f"shapes and learning rates: {plan.size.like}; vocabulary: {plan.pieces:,} pieces")

@@ -9,7 +9,7 @@ from pathlib import Path
 from common.document import Document
 from formats.shape import Values
 from nmt_frontier.errors import UserError
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 from study.estimate import duration, of_cores, wall_seconds
 from study.expansion import read
 from study.rates import Rates
@@ -132,7 +132,7 @@ def plan(
     characters: bool,
     hours: float,
     cores: int,
-    configured: Callable[[Plan], Configuration],
+    configured: Callable[[Plan], StudyConfiguration],
     rates: Rates,
 ) -> Plan:
     """The costliest size for which there is enough text, and time for all of its steps.

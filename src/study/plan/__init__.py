@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from common.document import Document
 from formats import gap
 from formats.shape import present
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 from study.plan.experiments import Maps, Models, Robustness, Search, Speed
 from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
 from study.schema import config_hash, results
 from study.systems import settings
-from train.settings import Settings
+from train.settings import TrainingSettings
 
 
 class Study:
@@ -24,7 +24,7 @@ class Study:
     their names; None stands for one that the study does not have.
     """
 
-    def __init__(self, config: Configuration):
+    def __init__(self, config: StudyConfiguration):
         self.config = config
         self.name: str = config.study
         self.hash = config_hash(config)
@@ -68,12 +68,14 @@ class Study:
         beams = sorted({1, beam, *self.config.decoding.beam_sizes})
         return gap.Task(systems, self.teachers.imitated or "", beam, beams, self.config.target, self.hash)
 
-    def training(self, system: str) -> Settings:
+    def training(self, system: str) -> TrainingSettings:
         """What decides on the training of a system. More threads make no other training: all have the default here."""
         trained = self.systems.trained[system]
         training = replace(trained.training, threads=2)
         shape = present(trained.shape)
-        return Settings(system, trained.role, shape, training, trained.seed, self.config.target, trained.start_layers)
+        return TrainingSettings(
+            system, trained.role, shape, training, trained.seed, self.config.target, trained.start_layers
+        )
 
     def description(self, system: str) -> Document:
         """The content of a system's model.json that its files do not have."""

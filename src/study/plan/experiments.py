@@ -8,7 +8,7 @@ from decode.engines.ctranslate2 import CTranslate2
 from findings.comparison import BASELINE, BEAM
 from nmt_frontier.search.engine import Engine
 from nmt_frontier.search.native import Native
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
 
 SPEED_TYPES = ("float32", "int8")  # which the speed tables compare, whatever else a study times
@@ -26,7 +26,9 @@ class Models:
     model folders that submissions are made of.
     """
 
-    def __init__(self, config: Configuration, paths: Paths, corpora: Corpora, systems: Systems, teachers: Teachers):
+    def __init__(
+        self, config: StudyConfiguration, paths: Paths, corpora: Corpora, systems: Systems, teachers: Teachers
+    ):
         self.config, self.paths, self.corpora, self.systems, self.teachers = config, paths, corpora, systems, teachers
         self.types, self.engines = config.decoding.compute_types, [BASELINE, CTranslate2.name, *config.decoding.engines]
         exported = filter(self.is_exported, systems.measured)
@@ -128,7 +130,7 @@ class Maps:
     map, CTranslate2's or the native engine's. problem: why maps cannot be compared, if so.
     """
 
-    def __init__(self, config: Configuration, models: Models):
+    def __init__(self, config: StudyConfiguration, models: Models):
         students = (name for name in models.exported if name in models.systems.students)
         self.system = config.vocabulary_map.system or next(students, None)
         folders = {*models.formats(self.system)} if self.system else set()
@@ -145,7 +147,7 @@ class Maps:
 class Search:
     """The system whose search is measured. problem: why it cannot be, if so."""
 
-    def __init__(self, config: Configuration, models: Models, maps: Maps):
+    def __init__(self, config: StudyConfiguration, models: Models, maps: Maps):
         self.models, self.system = models, config.search.system or maps.system
         able = self.system in models.systems.trained and models.is_exported(self.system)
         missing = f"{self.system} is none of the systems of this study that are trained here and exported"
@@ -164,7 +166,7 @@ class Robustness:
     too. problem: why there are none, if so.
     """
 
-    def __init__(self, config: Configuration, models: Models, mixtures: Mixtures):
+    def __init__(self, config: StudyConfiguration, models: Models, mixtures: Mixtures):
         section = config.robustness
         self.systems = (section.systems or models.exported) if section else []
         learned = {name: models.systems[name].mixture for name in self.systems if name in models.systems}
@@ -182,7 +184,7 @@ class Speed:
     trained: the trained systems, those that the study names, or all if it names none at all.
     """
 
-    def __init__(self, config: Configuration, models: Models):
+    def __init__(self, config: StudyConfiguration, models: Models):
         self.models, self._study = models, config.study
         self.trained = config.speed.systems or ([] if models.systems.untrained else models.exported)
 

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from common.document import Document, Number, short
 from corpora.sources.source import languages
 from decode.engines import ENGINES
-from distill.settings import Settings
+from distill.settings import TranslationSettings
 from formats.shape import Values
 from nmt_frontier.search.native import Native
 from nmt_frontier.text.items import SYMBOLS
 from study import precision
-from study.configuration import Configuration
+from study.configuration import StudyConfiguration
 from study.systems import (
     CHANGED,
     ENSEMBLE,
@@ -84,7 +84,7 @@ class Corpora:
     normalization: SentencePiece's rule for the characters of all texts. pair: the languages of the study.
     """
 
-    def __init__(self, config: Configuration, paths: Paths):
+    def __init__(self, config: StudyConfiguration, paths: Paths):
         self.config, self.paths, self.pair = config, paths, [config.source, config.target]
         roles = ("train", "monolingual", "dev", "test")
         self.train, self.monolingual, dev, self.test = map(self._of_role, roles)
@@ -119,7 +119,7 @@ class Systems(dict[str, System]):
     here. measured: those of them that are timed and scored, the first of several seeds.
     """
 
-    def __init__(self, config: Configuration):
+    def __init__(self, config: StudyConfiguration):
         super().__init__((system.name, system) for system in (*systems(config), *untrained(config)))
         self.teachers, self.untrained = self._of_roles("teacher"), self._of_roles("untrained")
         self.students = self._of_roles("student", "control")
@@ -149,7 +149,7 @@ class Teachers:
     requires a new import. imported_format: the name of their folders.
     """
 
-    def __init__(self, config: Configuration, paths: Paths, systems: Systems):
+    def __init__(self, config: StudyConfiguration, paths: Paths, systems: Systems):
         self.config, self.paths, self.systems = config, paths, systems
         names = systems.teachers
         translators = [name for name in (translated_by(config, mixture) for mixture in config.mixtures) if name]
@@ -177,12 +177,12 @@ class Teachers:
         """The teachers that one of ``imitable`` consists of."""
         return self.systems.teachers if name in ENSEMBLES.values() else [name]
 
-    def settings(self, *teachers: str) -> Settings:
+    def settings(self, *teachers: str) -> TranslationSettings:
         """What decides on the translations of these teachers."""
         section, pair = self.config.distillation, [self.config.source, self.config.target]
         tokenizations = [self.config.teachers[name].tokenization for name in teachers]
         prefixes = [self.config.teachers[name].prefix for name in teachers]
-        asked = Settings(pair, tokenizations, section.n_best, section.device, section.beam_size)
+        asked = TranslationSettings(pair, tokenizations, section.n_best, section.device, section.beam_size)
         return replace(asked, prefixes=prefixes) if any(prefixes) else asked
 
     def model(self, teacher: str) -> str:
@@ -222,7 +222,7 @@ def _highest(rates: Iterable[dict[str, Number]]) -> dict[str, Number]:
 class Mixtures:
     """The text that each system learns from: its corpora, their files, whose translations they are."""
 
-    config: Configuration
+    config: StudyConfiguration
     paths: Paths
     systems: Systems
     teachers: Teachers

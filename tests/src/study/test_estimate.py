@@ -28,7 +28,7 @@ from study.rates.__main__ import main
 from study.resources import LONGEST, TOKENS, distillation_resources, operations, trained_tokens, training_resources
 from study.systems import systems
 from study.workload import MEAN, Stage, Work
-from train.settings import Phase
+from train.settings import PhaseSection
 
 ROOT = Path(__file__).parents[3]
 SEVERAL_TEACHERS = config.load(ROOT / "tests/studies/several-teachers.yaml")
@@ -56,7 +56,7 @@ def test_epochs_are_as_long_as_the_steps_they_make():
     assert trained_tokens(steps, pairs) == pytest.approx(trained_tokens(epochs, pairs))
     sentences = structs.replace(steps, batch_tokens=None, batch_sentences=2000 // TOKENS)
     assert trained_tokens(sentences, pairs) == pytest.approx(trained_tokens(steps, pairs))
-    both = structs.replace(steps, then=[Phase(epochs=2, accumulate=16)])
+    both = structs.replace(steps, then=[PhaseSection(epochs=2, accumulate=16)])
     assert trained_tokens(both, pairs) == pytest.approx(2 * trained_tokens(steps, pairs))
     # On two GPUs, two phases: twice as many batches in as many steps, but no longer epochs.
     assert trained_tokens(structs.replace(both, gpus=2), pairs) == pytest.approx(3 * trained_tokens(steps, pairs))

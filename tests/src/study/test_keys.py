@@ -75,8 +75,8 @@ READ_BY = {
     ],
     "Cleaning": ["src/corpora/rules.py", "corpora.smk"],
     "Teacher": [
-        *("src/export/import_teacher.py", "src/distill/tokenization.py", "src/distill/settings.py"),
-        *("src/study/systems.py", "src/study/workload.py", "src/study/plan/systems.py"),
+        *("src/export/import_teacher.py", "src/export/settings.py", "src/distill/tokenization.py"),
+        *("src/distill/settings.py", "src/study/systems.py", "src/study/workload.py", "src/study/plan/systems.py"),
     ],
     "Training": [
         *(

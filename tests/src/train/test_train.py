@@ -24,7 +24,7 @@ from train.guided_alignment import cost
 from train.moving_average import MovingAverage
 from train.optimizer import opennmt_parameters
 from train.schedule import Journal, Passes, Phase, phases
-from train.settings import Settings, StartLayers
+from train.settings import StartLayers, TrainingSettings
 from train.train import average, begun, definition, learned, run_folder
 from train.trainer import until_divergence
 from train.training import check_precision, compute_in, start_from
@@ -119,7 +119,7 @@ def test_a_run_is_continued_only_under_the_same_settings(tmp_path):
     settings = {"shape": {"units": 16}, "seed": 1, "data": ["a"]}
 
     def folder(defined=settings, **changes):
-        asked = Settings("x", "student", VALUES, typed(basic | changes))
+        asked = TrainingSettings("x", "student", VALUES, typed(basic | changes))
         return run_folder(tmp_path, {**defined, "training": learned(asked)})
 
     assert folder(steps=20) == folder(average_last=4) == folder(threads=2) == folder()  # prolonged, averaged otherwise
@@ -140,7 +140,7 @@ def test_no_key_at_its_default_names_a_training(tmp_path):
     training = typed({"steps": 10, "decay": "cosine"})
     vocabulary = tmp_path / "vocabulary"
     vocabulary.touch()
-    defined = definition(Settings("x", "student", VALUES, training), [vocabulary], None)
+    defined = definition(TrainingSettings("x", "student", VALUES, training), [vocabulary], None)
     assert defined["shape"] == VALUES
     written = {"steps": 10, "decay": "cosine", "learning_rate": 0.002, "warmup_steps": 20, "precision": "float32"}
     assert defined["training"] == written | {"kept": 1}
@@ -149,7 +149,7 @@ def test_no_key_at_its_default_names_a_training(tmp_path):
 def test_a_training_is_defined_by_the_bytes_that_it_reads(tmp_path):
     (tmp_path / "start").mkdir()
     files = [tmp_path / name for name in ("epoch", "vocabulary", "start/ckpt-1")]
-    folders, asked = [], Settings("x", "student", VALUES, typed(entry(steps=10)))
+    folders, asked = [], TrainingSettings("x", "student", VALUES, typed(entry(steps=10)))
     for changed in (None, *files):
         for path in files:
             path.write_text("changed" if path == changed else path.name)
@@ -166,7 +166,7 @@ def test_an_open_precision_is_chosen_when_a_training_begins(tmp_path, monkeypatc
 
     def start(values=wide, asked=None, **changes):
         training = typed(entry(steps=10) | {"precision": asked} | changes)
-        return begun(tmp_path, Settings("x", "student", values, training), {"training": {}})
+        return begun(tmp_path, TrainingSettings("x", "student", values, training), {"training": {}})
 
     cpus.pretend("amx", tmp_path, monkeypatch)
     recurrent = registry()["wnmt2018-rnn-large"]

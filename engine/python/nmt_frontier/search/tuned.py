@@ -11,7 +11,7 @@ from nmt_frontier.model import model_folder
 Times = dict[str, dict[str, dict[str, float]]]  # by shape ("128x512"), type and tile: 10^9 operations a second
 
 
-class Settings(TypedDict, total=False):
+class TunedSettings(TypedDict, total=False):
     """The fastest settings of a model on a machine; empty if it was not tuned there.
 
     products: of a native model. tiled_rows: the fewest rows for which its products use the tiles of AMX, by shape.
@@ -30,7 +30,7 @@ def here(beam_size: int) -> str:
     return f"{facts['cpu']}, {facts['isa']}, {len(machine.cores())} cores, beam {beam_size}"
 
 
-def read(folder: Path) -> dict[str, Settings]:
+def read(folder: Path) -> dict[str, TunedSettings]:
     """The settings by machine and beam size. Raises UserError for a damaged file."""
     path = folder / model_folder.TUNED
     try:
@@ -39,7 +39,7 @@ def read(folder: Path) -> dict[str, Settings]:
         raise UserError(f"{path}: damaged ({error}); delete it, or tune again") from None
 
 
-def settings(folder: Path, beam_size: int = 1) -> Settings:
+def settings(folder: Path, beam_size: int = 1) -> TunedSettings:
     """The settings for this machine; empty if there are none. Raises UserError for damaged ones."""
     of_machines = read(folder)
     found = of_machines.get(here(beam_size), {}) if of_machines else {}
