@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from decode.engines.marian import Worker, options
+from decode.engines.marian import MarianWorker, options
 from experiments.altered_models import ForcedLength, converted
 from export import read_opennmt_tf, untrained
 from export.marian import marian_files
@@ -107,7 +107,7 @@ def marian_way(model: Path, pieces: int, folder: Path) -> Way:
     marian_files(model, model.with_name(marian.VOCABULARY), KIND, folder)
     pairs = (f"{word} {word} 1.0\n" for word in words())  # all of them among the first entries
     write_text(folder / "shortlist.txt", "".join(pairs))
-    worker = Worker(folder, [*options(Search()), "--shortlist", "shortlist.txt", str(CANDIDATES), "1", "0"])
+    worker = MarianWorker(folder, [*options(Search()), "--shortlist", "shortlist.txt", str(CANDIDATES), "1", "0"])
     worker.answer()
 
     def way(batch: Batch) -> None:

@@ -172,7 +172,7 @@ def write(
     if not share:
         found |= {name: found[original] for name, original in shared.items()}
         found, shared = dict(sorted(found.items())), {}
-    model = ctranslate2_model.Model("TransformerSpec", 7, found, shared)
+    model = ctranslate2_model.ModelBin("TransformerSpec", 7, found, shared)
     ctranslate2_model.write(folder, model)
     config = {
         "add_source_bos": False,

@@ -41,7 +41,7 @@ from measure.timing_loop import Usage
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import read_json, write_json
-from nmt_frontier.importers.ctranslate2_model import Model
+from nmt_frontier.importers.ctranslate2_model import ModelBin
 from nmt_frontier.limits import ONE_CORE
 from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Batch
@@ -66,7 +66,7 @@ class Variants:
     """
 
     def __init__(self, model: Path, stack: contextlib.ExitStack, few: Path):
-        def variant(operation: Callable[[Model], Model] | None = None, vmap: Path | None = None) -> Path:
+        def variant(operation: Callable[[ModelBin], ModelBin] | None = None, vmap: Path | None = None) -> Path:
             return stack.enter_context(altered_models.folder(model, operation, vmap))
 
         self.encoder = loaded(variant(altered_models.encoder), ctranslate2_loading.encoder)

@@ -18,7 +18,7 @@ from formats.experiments import FEW
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_text
 from nmt_frontier.importers import ctranslate2_model
-from nmt_frontier.importers.ctranslate2_model import Model
+from nmt_frontier.importers.ctranslate2_model import ModelBin
 from nmt_frontier.model import native_map
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.search import loading, native
@@ -29,7 +29,7 @@ ATTENTION = "/attention/"  # in names of weights: between decoder and encoder; s
 ENCODER = ("TransformerEncoderSpec", 1)  # name and revision of the specification of an encoder
 
 
-def without_attention(model: Model) -> Model:
+def without_attention(model: ModelBin) -> ModelBin:
     """Remove the attention between decoder and encoder. Raises UserError for a model without it."""
     variables = {name: variable for name, variable in model.variables.items() if ATTENTION not in name}
     if len(variables) == len(model.variables):
@@ -41,12 +41,12 @@ def without_attention(model: Model) -> Model:
     return model._replace(variables=variables, aliases=aliases)
 
 
-def encoder(model: Model) -> Model:
+def encoder(model: ModelBin) -> ModelBin:
     """The encoder alone; the weights of the decoder stay in the file, unused."""
     return model._replace(specification=ENCODER[0], revision=ENCODER[1])
 
 
-def decoder_layers(model: Model) -> tuple[int, int]:
+def decoder_layers(model: ModelBin) -> tuple[int, int]:
     """The number of decoder layers and their units. Raises UserError for a model without attention."""
     norms = [name for name in (*model.variables, *model.aliases) if name.endswith(f"{ATTENTION}layer_norm/gamma")]
     if not norms:
@@ -54,7 +54,7 @@ def decoder_layers(model: Model) -> tuple[int, int]:
     return len(norms), model.variables[model.aliases.get(norms[0], norms[0])].shape[0]
 
 
-def _no_attention(model: Model) -> str:
+def _no_attention(model: ModelBin) -> str:
     return f"a {model.specification} without attention between decoder and encoder; a Transformer is needed"
 
 
@@ -70,7 +70,9 @@ def linked(source: Path, replaced: Mapping[str, Path | None]) -> Iterator[Path]:
 
 
 @contextmanager
-def folder(source: Path, operation: Callable[[Model], Model] | None = None, vmap: Path | None = None) -> Iterator[Path]:
+def folder(
+    source: Path, operation: Callable[[ModelBin], ModelBin] | None = None, vmap: Path | None = None
+) -> Iterator[Path]:
     """A temporary model folder with the model of ``source`` after ``operation``, and the vocabulary map ``vmap``."""
     replaced = {ctranslate2_model.NAME: None, **({CTranslate2.map_file: vmap} if vmap else {})}
     with linked(source, replaced) as variant:

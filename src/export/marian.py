@@ -24,7 +24,7 @@ from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_text
 from nmt_frontier.importers import read_marian
-from nmt_frontier.importers.marian_parameters import CONFIG, Options, Parameters, read_pieces
+from nmt_frontier.importers.marian_parameters import CONFIG, MarianOptions, Parameters, read_pieces
 from nmt_frontier.importers.marian_shortlist import vocabulary_map
 from nmt_frontier.importers.read_marian import positions, shape
 from nmt_frontier.making import make
@@ -54,7 +54,7 @@ def convert(parameters: Parameters, vocabulary: Path, kind: str, output: Path) -
             raise UserError(f"CTranslate2 does not take this model of Marian's: {error}") from error
 
 
-def check_decoding(config: Options) -> None:
+def check_decoding(config: MarianOptions) -> None:
     """Raises UserError for a model whose translations by Marian's decoder are not the best ones by Marian's scorer.
 
     In layers that are normalised before they are computed, the decoder normalises only the newest word of a
@@ -64,7 +64,7 @@ def check_decoding(config: Options) -> None:
         raise UserError("Marian decodes models with --transformer-preprocess n wrongly; train with the default, dan")
 
 
-def check_rounding(config: Options) -> None:
+def check_rounding(config: MarianOptions) -> None:
     """Raises UserError for a shape with which Marian crashes when it loads weights of 8 or 16 bits."""
     widths = {config["dim-emb"], config["transformer-dim-ffn"]}
     tied = config["tied-embeddings"] or config["tied-embeddings-all"]

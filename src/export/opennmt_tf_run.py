@@ -5,7 +5,7 @@ from pathlib import Path
 
 from export import read_opennmt_tf
 from formats import opennmt_tf
-from nmt_frontier.importers.found import Found, Options, tokenizer_files, transformer
+from nmt_frontier.importers.found import Found, ImportOptions, tokenizer_files, transformer
 
 
 def recognised(source: Path) -> bool:
@@ -13,7 +13,7 @@ def recognised(source: Path) -> bool:
     return (source / "model_description.py").is_file()
 
 
-def read(source: Path, options: Options) -> Found:
+def read(source: Path, options: ImportOptions) -> Found:
     """The model of the last checkpoint. Raises UserError for files that are missing, damaged or do not fit."""
     tokenizer = tokenizer_files(source, options, "its vocabulary is a list of pieces")
     loaded = opennmt_tf.load_checkpoint(source)

@@ -82,7 +82,7 @@ def _transformer(model: Any, origin: Path) -> Layers:
         raise UserError(f"{origin}: {unlike}; the native engine has no such Transformers of OpenNMT-tf's")
     units, heads = decoder.num_units, decoder.num_heads
     check_widths(origin, {"units": units, "decoder": getattr(decoder, "history", None)}, "OpenNMT-tf")
-    found = TransformerLayers(heads)
+    found = OpenNMTLayers(heads)
     for number, layer in enumerate(encoder.layers):
         found.self_attention(f"encoder.{number}.self", layer.self_attention)
         found.feed_forward_layer(f"encoder.{number}.feed_forward", layer.ffn)
@@ -127,7 +127,7 @@ def _norm(layer: Any) -> Norm:
     return np.asarray(layer.gamma), np.asarray(layer.beta)
 
 
-class TransformerLayers(LayerWeights):
+class OpenNMTLayers(LayerWeights):
     """The layers of a pre-norm Transformer of OpenNMT-tf; each sub-layer comes in a wrapper with its normalisation."""
 
     def __init__(self, heads: int):

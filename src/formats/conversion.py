@@ -32,7 +32,7 @@ class Converter(ctranslate2.converters.OpenNMTTFConverter):
 class Stored(model_spec.ModelSpec):
     """A stored model as a specification that ``optimize`` and ``save`` convert. Raises ValueError if not in float32."""
 
-    def __init__(self, model: ctranslate2_model.Model):
+    def __init__(self, model: ctranslate2_model.ModelBin):
         super().__init__()
         self._model = model
         for name, stored in [*zip(model.variables, model.variables, strict=True), *model.aliases.items()]:

@@ -8,7 +8,7 @@ import pytest
 from models import folders, sentences
 
 from nmt_frontier.files import read_json, write_json
-from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export
 from nmt_frontier.text.tokenizers import pieces
 
@@ -100,7 +100,7 @@ def test_files_are_those_of_ctranslate2(both, tmp_path):
 
 
 def test_it_opens_the_engines_folders_and_converts_others(folder, both, tmp_path):
-    export(folder, tmp_path / "out", ["float32", "int8"], Options())
+    export(folder, tmp_path / "out", ["float32", "int8"], ImportOptions())
     native = engine.Translator(tmp_path / "out/native-float32", inter_threads=2)
     expected = both[1].translate_batch(SOURCES, return_attention=True)
     check_equal(expected, native.translate_batch(SOURCES, max_batch_size=8, return_attention=True))

@@ -13,12 +13,12 @@ from models import folders
 
 from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
-from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import find
 from nmt_frontier.model import model_folder, safetensors
 from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Search
-from nmt_frontier.translator import Tokenizer
+from nmt_frontier.translator import FolderTokenizer
 
 pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 76000000\n" % 7
@@ -83,11 +83,11 @@ def files(tmp_path):
 @stand_ins
 def test_models_of_other_toolkits(tmp_path, data, message):
     for path in files(tmp_path):
-        find(path.parent, Options())
+        find(path.parent, ImportOptions())
         whole = path.read_bytes()
         path.write_bytes(data)
         with pytest.raises(UserError) as raised:
-            find(path.parent, Options())
+            find(path.parent, ImportOptions())
         assert str(raised.value).startswith(f"{path}: {message}") and "\n" not in str(raised.value)
         path.write_bytes(whole)
 
@@ -98,7 +98,7 @@ def test_a_file_that_is_named(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
     for source in (tmp_path / name, tmp_path):
         with pytest.raises(UserError, match=f"{name}: {message}"):
-            find(source, Options())
+            find(source, ImportOptions())
 
 
 @stand_ins
@@ -113,7 +113,7 @@ def test_model_folders(tmp_path, file, data, message):
     with pytest.raises(UserError, match=f"{name}: {message}"):
         model_folder.check(folder, about)
     with pytest.raises(UserError, match=f"{name}: {message}"):
-        Tokenizer(folder) if "sentencepiece" in name else loading.load(folder, Search(), checksums=False)
+        FolderTokenizer(folder) if "sentencepiece" in name else loading.load(folder, Search(), checksums=False)
 
 
 @stand_ins

@@ -12,7 +12,7 @@ from translation import plain
 from export.foreign_package import argos, bergamot
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
-from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export
 from nmt_frontier.text.tokenizers import pieces
 
@@ -25,7 +25,7 @@ def test_an_argos_package_is_read_back_and_opens_in_ctranslate2(tmp_path):
     options = ["--for", "argos", "--model", str(folders()["float32"]), "--output", str(package)]
     corpora = '[{"name": "some", "role": "training", "licence": "CC0", "url": null}]'
     subprocess.run([sys.executable, "-m", "export.package", *options, "--corpora", corpora], check=True)
-    export(package, tmp_path / "out", ["float32"], Options())
+    export(package, tmp_path / "out", ["float32"], ImportOptions())
     found = [*plain(tmp_path / "out/native-float32", vocabulary_map=False).translate(LINES)]
     description = read_json(tmp_path / "out/native-float32/model.json")
     assert (description["source"], description["target"], description["vocabulary_map"]) == ("en", "de", True)

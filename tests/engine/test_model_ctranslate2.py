@@ -15,10 +15,10 @@ from export.convert import requantise
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
 from nmt_frontier.importers import ctranslate2_model
-from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export, find
 from nmt_frontier.text.tokenizers import pieces
-from nmt_frontier.translator import Tokenizer
+from nmt_frontier.translator import FolderTokenizer
 
 pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 LINES = sentences(30)
@@ -45,7 +45,7 @@ def test_every_type_translates_as_in_ctranslate2(tmp_path, kind, capsys):
     requantise(folders()["float32"], model := tmp_path / "model", kind.replace("bfloat16", "float32"))
     if "bfloat16" in kind:
         halved(model)
-    export(model, tmp_path / "out", ["float32", "int8"], Options())
+    export(model, tmp_path / "out", ["float32", "int8"], ImportOptions())
     for beam_size in (1, 4):
         mine = translations(tmp_path / "out/native-float32", beam_size=beam_size, vocabulary_map=False)
         assert mine == ctranslate2s(model, beam_size)
@@ -93,7 +93,7 @@ def _text(text):
 @pytest.mark.parametrize("kind", ["float32", "int8"])
 def test_older_versions(tmp_path, version, kind):
     model = older(folders()[kind], tmp_path / "old", version)
-    export(model, tmp_path / "out", ["float32"], Options())
+    export(model, tmp_path / "out", ["float32"], ImportOptions())
     assert translations(tmp_path / "out/native-float32", vocabulary_map=False) == ctranslate2s(model)
 
 
@@ -125,14 +125,14 @@ def package(tmp_path, **others):
 def test_translations_of_a_package_may_begin_with_a_prefix(tmp_path):
     piece = pieces(folders()["int8"] / "sentencepiece.model").id_to_piece(50)
     folder, _ = package(tmp_path, target_prefix=piece)
-    export(folder, tmp_path / "out", ["float32"], Options())
+    export(folder, tmp_path / "out", ["float32"], ImportOptions())
     peer = ctranslate2s(folders()["int8"], begin=[piece])
     assert translations(tmp_path / "out/native-float32", vocabulary_map=False) == peer
 
 
 def test_packages_of_argos(tmp_path):
     for source in package(tmp_path):
-        export(source, tmp_path / f"of{source.suffix}", ["float32"], Options())
+        export(source, tmp_path / f"of{source.suffix}", ["float32"], ImportOptions())
         folder = tmp_path / f"of{source.suffix}" / "native-float32"
         assert translations(folder, vocabulary_map=False) == ctranslate2s(folders()["int8"])
         about = json.loads((folder / "model.json").read_text())
@@ -144,8 +144,8 @@ def test_a_package_with_bpe(tmp_path):
     folder, _ = package(tmp_path)
     (folder / "sentencepiece.model").unlink()
     (folder / "bpe.model").write_text("#version: 0.2\nd o\ndo g</w>\nr u\n")
-    export(folder, tmp_path / "out", ["float32"], Options())
-    tokenizer = Tokenizer(tmp_path / "out/native-float32")
+    export(folder, tmp_path / "out", ["float32"], ImportOptions())
+    tokenizer = FolderTokenizer(tmp_path / "out/native-float32")
     assert tokenizer.encode("dog runs") == ["dog", "ru@@", "n@@", "s"]
     assert tokenizer.decode(["dog", "ru@@", "n@@", "s"]) == "dog runs"
 
@@ -170,15 +170,15 @@ def faulty(folder, change):
 def test_faults_in_one_line(tmp_path, change, message):
     folder = faulty(tmp_path / "model", change)
     with pytest.raises(UserError, match=message) as caught:
-        find(folder, Options())
+        find(folder, ImportOptions())
     assert "\n" not in str(caught.value)
 
 
 def test_faults_of_packages(tmp_path):
     _, archive = package(tmp_path, target_prefix="__de__")
     with pytest.raises(UserError, match=r"1_0\.argosmodel: translations begin with __de__, which is none of "):
-        find(archive, Options())
+        find(archive, ImportOptions())
     with zipfile.ZipFile(empty := tmp_path / "empty.zip", "w") as packed:
         packed.writestr("a/b", "c")
     with pytest.raises(UserError, match=r"empty\.zip: no package of Argos"):
-        find(empty, Options())
+        find(empty, ImportOptions())

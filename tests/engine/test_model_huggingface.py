@@ -9,12 +9,12 @@ from translation import plain
 
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
-from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export, find
 from nmt_frontier.model import safetensors
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.text.tokenizers import SharedSentencePiece
-from nmt_frontier.translator import Tokenizer
+from nmt_frontier.translator import FolderTokenizer
 
 pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 LINES = sentences(20)
@@ -35,13 +35,13 @@ def folder(tmp_path):
 def test_it_translates_as_the_reference(made, tmp_path, capsys):
     folder, model = made
     languages = LANGUAGES.get(model.kind)
-    export(folder, tmp_path / "out", ["float32"], Options(languages=languages))
+    export(folder, tmp_path / "out", ["float32"], ImportOptions(languages=languages))
     told = capsys.readouterr().out
     count = sum(value.size for value in model.weights.tensors.values())
     assert " d32 ff48 h4" in told and f" {count:,}" in told
     assert not languages or " to ".join(languages) in told
     translator = plain(tmp_path / "out/native-float32")
-    vocabulary, tokenizer = (read(tmp_path / "out/native-float32") for read in (Vocabulary.read, Tokenizer))
+    vocabulary, tokenizer = (read(tmp_path / "out/native-float32") for read in (Vocabulary.read, FolderTokenizer))
     found = [vocabulary.numbers(tokenizer.encode(line), ())[:-1] for line in LINES]
     expected = [vocabulary.pieces(vocabulary.without_hidden(model.translate(source))) for source in found]
     assert [*translator.translate(LINES)] == [*map(tokenizer.decode, expected)]
@@ -50,7 +50,7 @@ def test_it_translates_as_the_reference(made, tmp_path, capsys):
 
 def test_a_line_may_say_its_languages(tmp_path):
     model = write(tmp_path / "model", "m2m_100")
-    export(tmp_path / "model", tmp_path / "out", ["float32"], Options(languages=("en", "de")))
+    export(tmp_path / "model", tmp_path / "out", ["float32"], ImportOptions(languages=("en", "de")))
     folder = tmp_path / "out/native-float32"
     translate, line = plain(folder).translate, LINES[0]
     english, french, both = translate([line, f">>fr<< {line}", f">>de<< >>fr<< {line}"])
@@ -60,9 +60,11 @@ def test_a_line_may_say_its_languages(tmp_path):
     model.begin = [92]
     vocabulary = Vocabulary.read(folder)
     source = vocabulary.numbers(SharedSentencePiece(folder).encode(line))[1:-1]
-    assert Tokenizer(folder).decode(vocabulary.pieces(vocabulary.without_hidden(model.translate(source)))) == french
+    assert (
+        FolderTokenizer(folder).decode(vocabulary.pieces(vocabulary.without_hidden(model.translate(source)))) == french
+    )
     model.frame = [93], [2]
-    assert Tokenizer(folder).decode(vocabulary.pieces(vocabulary.without_hidden(model.translate(source)))) == both
+    assert FolderTokenizer(folder).decode(vocabulary.pieces(vocabulary.without_hidden(model.translate(source)))) == both
     given = plain(folder, source_prefix="__de__", target_prefix="__fr__")
     assert [*given.translate([line])] == [both] and given.settings["target_prefix"] == ("__fr__",)
     with pytest.raises(UserError, match="a prefix has __xx__, which is no piece of the model"):
@@ -71,7 +73,7 @@ def test_a_line_may_say_its_languages(tmp_path):
 
 def test_a_prefix_of_text_is_split_like_text(tmp_path):
     write(tmp_path / "model", "t5")
-    export(tmp_path / "model", tmp_path / "out", ["float32"], Options())
+    export(tmp_path / "model", tmp_path / "out", ["float32"], ImportOptions())
     folder, text = tmp_path / "out/native-float32", "dog sees:"
     assert [*plain(folder, source_prefix=text).translate(LINES)] == [
         *plain(folder).translate(f"{text} {line}" for line in LINES)
@@ -85,12 +87,12 @@ def test_fairseqs_numbers_follow_from_a_sentencepiece_model(tmp_path, kind):
     write(folder, "mbart")
     (folder / "vocab.json").unlink()
     (folder / "sentencepiece.bpe.model").write_bytes(spm := vocabulary(pad_id=-1, bos_id=1, eos_id=2, unk_id=0))
-    pieces = find(folder, Options(languages=("en_XX", "de_DE"))).model.vocabulary
+    pieces = find(folder, ImportOptions(languages=("en_XX", "de_DE"))).model.vocabulary
     processor = sentencepiece.SentencePieceProcessor(model_proto=spm)
     assert pieces.source[:4] == ["<s>", "<pad>", "</s>", "<unk>"]
     assert pieces.source[4:91] == [processor.id_to_piece(number) for number in range(3, 90)]
     assert pieces.source[91:] == ["en_XX", "de_DE", "fr_XX", "<mask>", "<unused_95>"]
-    export(folder, tmp_path / "out", [kind], Options(languages=("en_XX", "de_DE")))
+    export(folder, tmp_path / "out", [kind], ImportOptions(languages=("en_XX", "de_DE")))
     assert all(plain(tmp_path / f"out/native-{kind}").translate(LINES))
 
 
@@ -107,9 +109,9 @@ def test_a_tokenizer_of_hugging_face(tmp_path):
     tokenizer.save_model(str(folder))
     outputs = []
     for name in ("two", "one"):
-        export(folder, tmp_path / name, ["float32"], Options())
+        export(folder, tmp_path / name, ["float32"], ImportOptions())
         made = tmp_path / name / "native-float32"
-        assert Tokenizer(made).encode(LINES[0]) == tokenizer.encode(LINES[0]).tokens
+        assert FolderTokenizer(made).encode(LINES[0]) == tokenizer.encode(LINES[0]).tokens
         outputs.append([*plain(made).translate([*LINES, "Äpfel ☃"])])
         tokenizer.save(str(folder / "tokenizer.json"))
     assert outputs[0] == outputs[1] and len({*outputs[0]}) > 10
@@ -122,29 +124,29 @@ def test_shards_and_half_precision(folder, tmp_path):
         safetensors.write(folder / f"model-{number}.safetensors", {name: found[name] for name in part}, {})
     where = {name: f"model-{number % 2}.safetensors" for number, name in enumerate(names)}
     write_json(folder / "model.safetensors.index.json", {"weight_map": where})
-    whole = find(folder, Options()).model.tensors("float32")[0]
+    whole = find(folder, ImportOptions()).model.tensors("float32")[0]
     (folder / "model.safetensors").unlink()
-    parts = find(folder, Options()).model.tensors("float32")[0]
+    parts = find(folder, ImportOptions()).model.tensors("float32")[0]
     assert whole.keys() == parts.keys() and all((whole[name] == parts[name]).all() for name in whole)
     (folder / "model-1.safetensors").unlink()
     with pytest.raises(UserError, match=r"its shard model-1\.safetensors is missing; get the model again"):
-        find(folder, Options())
+        find(folder, ImportOptions())
 
 
 def test_a_mark_of_a_language_begins_a_source(tmp_path):
     """As in OPUS-MT's models of several targets."""
     model = marked(tmp_path / "opus-mt-en-gem")
-    export(tmp_path / "opus-mt-en-gem", tmp_path / "out", ["float32"], Options())
+    export(tmp_path / "opus-mt-en-gem", tmp_path / "out", ["float32"], ImportOptions())
     made = tmp_path / "out/native-float32"
     encode, translate, vocabulary = (
-        Tokenizer(made).encode,
+        FolderTokenizer(made).encode,
         plain(made).translate,
         Vocabulary.read(made),
     )
     assert encode(f">>deu<< {LINES[0]}") == [">>deu<<", *encode(LINES[0])]
     german = [*translate(f">>deu<< {line}" for line in LINES)]
     sources = [vocabulary.unframed([">>deu<<", *encode(line)]) for line in LINES]
-    assert german == [Tokenizer(made).decode(vocabulary.pieces(model.translate(source))) for source in sources]
+    assert german == [FolderTokenizer(made).decode(vocabulary.pieces(model.translate(source))) for source in sources]
     assert german != [*translate(LINES)]
     with pytest.raises(UserError, match="begins with >>fra<<, a language that the model does not have; it has 1, like"):
         [*translate([LINES[0], f">>fra<< {LINES[0]}"])]
@@ -155,7 +157,7 @@ def test_options_search_as_the_model_does(folder, tmp_path, capsys):
     said = read_json(folder / "generation_config.json")
     asked = {"num_beams": 4, "no_repeat_ngram_size": 3, "length_penalty": 2.0, "min_length": 5, "early_stopping": True}
     write_json(folder / "generation_config.json", said | asked)
-    export(folder, tmp_path / "out", ["float32"], Options())
+    export(folder, tmp_path / "out", ["float32"], ImportOptions())
     options, told = "--beam-size 4 --blocked-ngram 3", capsys.readouterr().out
     assert f"search       {options}, as the model's own" in told
     assert "its own search has min_length 5, length_penalty 2.0, for which nmt-frontier translate has no option" in told
@@ -165,8 +167,8 @@ def test_options_search_as_the_model_does(folder, tmp_path, capsys):
 
 
 def test_marks_are_text_for_a_model_of_one_pair(folder, tmp_path):
-    export(folder, tmp_path / "out", ["float32"], Options())
-    assert Tokenizer(tmp_path / "out/native-float32").encode(f">>deu<< {LINES[0]}")[0] != ">>deu<<"
+    export(folder, tmp_path / "out", ["float32"], ImportOptions())
+    assert FolderTokenizer(tmp_path / "out/native-float32").encode(f">>deu<< {LINES[0]}")[0] != ">>deu<<"
 
 
 def renamed(numbers):
@@ -202,7 +204,7 @@ def renamed(numbers):
 def test_faults_in_one_line(folder, file, change, message):
     change(folder / file)
     with pytest.raises(UserError, match=message) as caught:
-        find(folder, Options())
+        find(folder, ImportOptions())
     assert "\n" not in str(caught.value)
 
 
@@ -225,7 +227,7 @@ def test_faults_of_families_in_one_line(tmp_path, kind, file, change, message):
     write(tmp_path / "model", kind)
     change(tmp_path / "model" / file)
     with pytest.raises(UserError, match=message) as caught:
-        find(tmp_path / "model", Options(languages=LANGUAGES.get(kind)))
+        find(tmp_path / "model", ImportOptions(languages=LANGUAGES.get(kind)))
     assert "\n" not in str(caught.value)
 
 
@@ -234,7 +236,7 @@ def test_languages_must_be_those_of_the_model(tmp_path, languages):
     write(tmp_path / "model", "m2m_100")
     told = "xx is none of its languages" if languages else "no file says its languages"
     with pytest.raises(UserError, match=f"{told}; give two with --languages .it has 3, like fr, de, en"):
-        find(tmp_path / "model", Options(languages=languages))
+        find(tmp_path / "model", ImportOptions(languages=languages))
 
 
 def test_pieces_of_a_multilingual_model_need_no_languages(tmp_path):
@@ -243,5 +245,5 @@ def test_pieces_of_a_multilingual_model_need_no_languages(tmp_path):
     (tmp_path / "model/special_tokens_map.json").unlink()
     write_json(tmp_path / "model/config.json", CONFIGS["mbart"] | {"decoder_start_token_id": None, "bos_token_id": 0})
     (tmp_path / "model/generation_config.json").unlink()
-    found = find(tmp_path / "model", Options(spaces=True)).model
+    found = find(tmp_path / "model", ImportOptions(spaces=True)).model
     assert not found.vocabulary.prefix and not found.vocabulary.target_prefix and found.metadata["start"] == 0

@@ -12,7 +12,7 @@ from models import cut, sentences
 from translation import plain
 
 from nmt_frontier.errors import UserError
-from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.marian_binary import MAGIC
 from nmt_frontier.importers.marian_parameters import Parameters
 from nmt_frontier.importers.model import described, export, find
@@ -45,7 +45,7 @@ def test_npz_and_bin_give_the_same_model(tmp_path, spm):
     (tmp_path / "vocab.spm").write_bytes(spm)
     for name, write in (("a.npz", write_npz), ("b.bin", write_bin)):
         write(tmp_path / name, weights(90, 90), options(90, 90))
-        export(tmp_path / name, tmp_path / name[0], ["float32"], Options())
+        export(tmp_path / name, tmp_path / name[0], ["float32"], ImportOptions())
     files = [(tmp_path / name / "native-float32" / native_weights.NAME).read_bytes() for name in "ab"]
     assert files[0] == files[1]
     assert len({*translations(tmp_path / "a/native-float32")}) > 10
@@ -62,7 +62,7 @@ def test_integers_are_half_a_step_from_the_weights_at_most(tmp_path):
 
 
 def test_a_folder_of_firefox(tmp_path, spm, capsys):
-    export(firefox(tmp_path / "xxyy", spm), tmp_path / "out", ["float32", "int8"], Options())
+    export(firefox(tmp_path / "xxyy", spm), tmp_path / "out", ["float32", "int8"], ImportOptions())
     told = capsys.readouterr().out
     assert "Marian v1.9.56" in told and "1:1 d32 ff48 h4 ssru shared" in told and "xx to yy" in told
     assert "90, shared" in told and "int8 keeps the integers of" in told
@@ -89,7 +89,7 @@ def test_packed_files_are_those_that_they_pack(tmp_path, spm):
     for path in plain.iterdir():
         (packed / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
     for folder in (plain, packed):
-        export(folder, tmp_path / f"of-{folder.name}", ["int8"], Options())
+        export(folder, tmp_path / f"of-{folder.name}", ["int8"], ImportOptions())
     names = (native_weights.NAME, native_vocabulary.NAME, native_map.NAME, "sentencepiece.model")
     for name in names:
         assert (tmp_path / "of-plain/native-int8" / name).read_bytes() == (
@@ -105,7 +105,7 @@ def test_small_integers_are_kept(tmp_path, spm):
         found[name][0, 0] = 127 / 64
     (tmp_path / "vocab.spm").write_bytes(spm)
     write_bin(tmp_path / "m.bin", found, options(90, 90), integers=True)
-    export(tmp_path / "m.bin", tmp_path / "out", ["int8"], Options())
+    export(tmp_path / "m.bin", tmp_path / "out", ["int8"], ImportOptions())
     tensors = safetensors.read(tmp_path / "out/native-int8" / native_weights.NAME)
     scale = tensors["encoder.0.feed_forward.outer.scale"]
     assert np.allclose(scale[1:], 1 / 64)  # the first channel has the large weight and others beside it
@@ -118,7 +118,7 @@ def test_two_vocabularies(tmp_path, spm):
     (tmp_path / "trgvocab.xxyy.spm").write_bytes(vocabulary(seed=2, pieces=80))
     write_npz(tmp_path / "model.npz", weights(90, 80), options(90, 80))
     write_shortlist(tmp_path / "lex.bin", 70, [[n % 80] for n in range(90)])
-    export(tmp_path, tmp_path / "out", ["float32"], Options())
+    export(tmp_path, tmp_path / "out", ["float32"], ImportOptions())
     folder = tmp_path / "out/native-float32"
     assert (folder / "source.sentencepiece.model").read_bytes() == spm
     assert {path.name for path in folder.iterdir()} >= {"target.sentencepiece.model", native_map.NAME}
@@ -132,15 +132,15 @@ def test_a_vocabulary_of_pieces_needs_a_tokenizer(tmp_path, spm):
     (tmp_path / "opus.vocab.yml").write_text("".join(lines))
     write_npz(tmp_path / "opus.npz", weights(90, 90), options(90, 90))
     with pytest.raises(UserError, match="no tokenizer in it; its vocabulary is a list of pieces; give the files"):
-        find(tmp_path, Options())
-    export(tmp_path, tmp_path / "spaces", ["float32"], Options(spaces=True))
+        find(tmp_path, ImportOptions())
+    export(tmp_path, tmp_path / "spaces", ["float32"], ImportOptions(spaces=True))
     for side in ("source", "target"):
         (tmp_path / f"{side}.spm").write_bytes(spm)
-    export(tmp_path, tmp_path / "text", ["float32"], Options())
+    export(tmp_path, tmp_path / "text", ["float32"], ImportOptions())
     pieces = [" ".join(processor.encode(line, out_type=str)) for line in LINES]
     found = [*plain(tmp_path / "spaces/native-float32").translate(pieces)]
     assert [processor.decode(line.split(" ")) for line in found] == translations(tmp_path / "text/native-float32")
-    assert "none: lines are pieces" in described(tmp_path, find(tmp_path, Options(spaces=True)))
+    assert "none: lines are pieces" in described(tmp_path, find(tmp_path, ImportOptions(spaces=True)))
 
 
 @pytest.mark.parametrize(
@@ -161,20 +161,20 @@ def test_faults_in_one_line(tmp_path, spm, file, change, message):
     folder = firefox(tmp_path / "xxyy", spm)
     change(folder / file)
     with pytest.raises(UserError, match=message) as caught:
-        export(folder, tmp_path / "out", ["int8"], Options())
+        export(folder, tmp_path / "out", ["int8"], ImportOptions())
     assert "\n" not in str(caught.value) and not (tmp_path / "out").exists()
 
 
 def test_other_files_of_marian(tmp_path, spm):
     write_bin(tmp_path / "old.bin", weights(90, 90), options(90, 90), version=0)
     with pytest.raises(UserError, match=r"old\.bin: has version 0 of Marian's binary format, this can read 1"):
-        find(tmp_path / "old.bin", Options())
+        find(tmp_path / "old.bin", ImportOptions())
     packed = firefox(tmp_path / "packed", spm)
     data = (packed / FIREFOX).read_bytes()
     (packed / FIREFOX).write_bytes(data.replace((0x4101).to_bytes(8, "little"), (0x1801).to_bytes(8, "little")))
     with pytest.raises(UserError, match=r"has Marian's type 0x1801; convert it with --gemm-type intgemm8"):
-        find(packed, Options())
+        find(packed, ImportOptions())
     shutil.copy(packed / FIREFOX, packed / "other.bin")
     with pytest.raises(UserError, match=rf"has weights in {FIREFOX}, other\.bin; name one of these files"):
-        find(packed, Options())
+        find(packed, ImportOptions())
     assert MAGIC == 0xF11A48D5013417F5

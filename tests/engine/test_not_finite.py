@@ -10,7 +10,7 @@ from translation import plain
 from export.convert import requantise
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers import ctranslate2_model
-from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export, find
 from nmt_frontier.importers.read_ctranslate2 import OUTPUT_BIAS
 from nmt_frontier.model import safetensors
@@ -40,14 +40,14 @@ def test_ctranslate2(tmp_path, kind, value):
     name = f"{INNER}_scale" if "int" in kind else INNER
     put(tmp_path / "model", name, value, kind=kind)
     with pytest.raises(UserError, match=rf"/model: 1 of the [\d,]+ numbers of {name} are not finite .*; get the model"):
-        find(tmp_path / "model", Options())
+        find(tmp_path / "model", ImportOptions())
 
 
 def test_a_scale_of_zero(tmp_path):
     requantise(folders()["float32"], tmp_path / "model", "int8")
     put(tmp_path / "model", f"{INNER}_scale", 0)
     with pytest.raises(UserError, match=f"numbers of {INNER} are not finite"):
-        find(tmp_path / "model", Options())
+        find(tmp_path / "model", ImportOptions())
 
 
 @pytest.mark.parametrize("kind", ["float32", "int8"])
@@ -59,7 +59,7 @@ def test_an_output_bias_may_forbid_pieces(tmp_path, kind, beam_size):
         requantise(folders()["float32"], model := tmp_path / f"model{value}", "float32")
         if value:
             put(model, OUTPUT_BIAS, value, slice(10, 60))
-        export(model, tmp_path / f"out{value}", [kind], Options())
+        export(model, tmp_path / f"out{value}", [kind], ImportOptions())
         translator = plain(tmp_path / f"out{value}/native-{kind}", beam_size=beam_size, vocabulary_map=False)
         outputs.append([*translator.translate(lines)])
     before, *forbidden = outputs
@@ -67,7 +67,7 @@ def test_an_output_bias_may_forbid_pieces(tmp_path, kind, beam_size):
     for value in (np.nan, np.inf):
         put(model, OUTPUT_BIAS, value)
         with pytest.raises(UserError, match=f"numbers of {OUTPUT_BIAS} are not finite"):
-            find(model, Options())
+            find(model, ImportOptions())
 
 
 @pytest.mark.parametrize("value", NOT_FINITE)
@@ -79,10 +79,10 @@ def test_hugging_face(tmp_path, name, value):
     tensors[name].reshape(-1)[[3, 5]] = value
     safetensors.write(path, tensors, {})
     if (name, value) == ("final_logits_bias", -np.inf):
-        assert find(tmp_path / "model", Options()).model.output_bias[5] == -1e9
+        assert find(tmp_path / "model", ImportOptions()).model.output_bias[5] == -1e9
         return
     with pytest.raises(UserError, match=f"model: 2 of the .* numbers of {name} are not finite"):
-        find(tmp_path / "model", Options())
+        find(tmp_path / "model", ImportOptions())
 
 
 @pytest.mark.parametrize("value", NOT_FINITE)
@@ -94,10 +94,10 @@ def test_marian(tmp_path, file, name, value):
     (tmp_path / "vocab.spm").write_bytes(vocabulary())
     (write_npz if file == "model.npz" else write_bin)(tmp_path / file, found, options(90, 90))
     if (name, value) == ("decoder_ff_logit_out_b", -np.inf):
-        assert find(tmp_path, Options()).model.output_bias[5] == -1e9
+        assert find(tmp_path, ImportOptions()).model.output_bias[5] == -1e9
         return
     with pytest.raises(UserError, match=rf"{file}: 2 of the [\d,]+ numbers of {name} are not finite"):
-        find(tmp_path, Options())
+        find(tmp_path, ImportOptions())
 
 
 @pytest.mark.parametrize("value", [*NOT_FINITE, 0])
@@ -109,4 +109,4 @@ def test_a_factor_of_marians_integers(tmp_path, value):
     assert data.count(factor) == 1
     (tmp_path / "model.bin").write_bytes(data.replace(factor, np.float32(value).tobytes()))
     with pytest.raises(UserError, match="damaged: the integers of decoder_l1_ffn_W1 have the factor"):
-        find(tmp_path / "model.bin", Options())
+        find(tmp_path / "model.bin", ImportOptions())

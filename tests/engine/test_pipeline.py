@@ -19,8 +19,8 @@ from nmt_frontier.search.pipeline import (
     MAXIMUM_CHARACTERS,
     MAXIMUM_INPUT,
     WINDOW_BATCHES,
-    Line,
     Pipeline,
+    SplitLine,
     chunks,
     split,
     windows,
@@ -84,7 +84,7 @@ def test_batches_hold_each_sentence_once_and_are_no_larger_than_asked(window, to
 
 @given(SENTENCES, TOKENS)
 def test_windows_are_the_text_in_pieces(corpus, tokens):
-    cut = [*windows(([Line([sentence])] for sentence in corpus), tokens)]
+    cut = [*windows(([SplitLine([sentence])] for sentence in corpus), tokens)]
     assert [sentence for window in cut for sentence in window.parts] == corpus
     for window in cut:
         assert sum(max(len(sentence), 1) for sentence in window.parts[:-1]) < tokens

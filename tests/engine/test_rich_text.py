@@ -23,14 +23,14 @@ from translation import run
 from nmt_frontier.command import translate
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_json
-from nmt_frontier.model.model_folder import Alignment, describe
+from nmt_frontier.model.model_folder import AlignmentHead, describe
 from nmt_frontier.text import sentences as stage
 from nmt_frontier.text.attention import Attended, Attention
 from nmt_frontier.text.capitals import Capitals
 from nmt_frontier.text.items import KINDS, SYMBOLS, Finder
 from nmt_frontier.text.markup import Line, Markup
 from nmt_frontier.text.sentences import splitter
-from nmt_frontier.translator import Tokenizer, Translator
+from nmt_frontier.translator import FolderTokenizer, Translator
 from train import augmentation
 
 
@@ -42,7 +42,7 @@ def model():
 def attended(folder, lines, **options):
     """The outputs of a folder's engine, and the numbers of pieces of their sources."""
     translator = Translator(folder, checksums=False, **options)
-    coder, translate = translator.engine.coded(Tokenizer(folder))
+    coder, translate = translator.engine.coded(FolderTokenizer(folder))
     pieces = [coder.encode(line) for line in lines]
     return translate(pieces), [*map(len, pieces)]
 
@@ -60,7 +60,7 @@ def test_the_head_of_a_folder_is_gone_by(model, tmp_path):
     """Without one it is the mean of all."""
     folder, found = shutil.copytree(model, tmp_path / "model"), {}
     for head in (None, 0, 1):
-        alignment = None if head is None else Alignment(0, head)
+        alignment = None if head is None else AlignmentHead(0, head)
         write_json(folder / "model.json", replace(describe(folder), alignment=alignment))
         ((output,), _) = attended(folder, sentences(1), html=True)
         found[head] = output.attention
@@ -81,7 +81,7 @@ def test_markup_keeps_lines_tags_and_what_is_translated(model):
 
 def test_an_unknown_piece_becomes_the_aligned_source_word(model):
     word, other = ("".join(sorted({*sentences(3, seed=seed)[0].split()})[:1]) for seed in (1, 2))
-    source, processors = f"{other} (Xyzzy), {word}", Tokenizer(model).processors
+    source, processors = f"{other} (Xyzzy), {word}", FolderTokenizer(model).processors
     known = processors[0].encode(source, out_type=str)
     place = max(n for n, size in enumerate(np.cumsum([len(piece) for piece in known])) if size <= source.index("y") + 2)
     attention = np.zeros((2, len(known)), np.float32)

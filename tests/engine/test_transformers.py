@@ -5,11 +5,11 @@ import pytest
 from huggingface_models import CONFIGS, LANGUAGES, PAD, write
 from models import sentences
 
-from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export
 from nmt_frontier.model import native_weights, safetensors
 from nmt_frontier.model.native_vocabulary import Vocabulary
-from nmt_frontier.translator import Tokenizer
+from nmt_frontier.translator import FolderTokenizer
 
 pytestmark = pytest.mark.optional
 torch, transformers = optional.modules("torch", "transformers")
@@ -58,10 +58,10 @@ def both(request, tmp_path_factory):
         tensors = {name: value.copy() for name, value in safetensors.read(folder / "model.safetensors").items()}
         tensors["final_logits_bias"][0, PAD] = -30
         safetensors.write(folder / "model.safetensors", tensors, {"format": "pt"})
-    export(folder, folder / "out", ["float32"], Options(languages=LANGUAGES.get(kind)))
+    export(folder, folder / "out", ["float32"], ImportOptions(languages=LANGUAGES.get(kind)))
     made = folder / "out/native-float32"
     vocabulary = Vocabulary.read(made)
-    sources = [vocabulary.numbers(Tokenizer(made).encode(line)) for line in LINES]
+    sources = [vocabulary.numbers(FolderTokenizer(made).encode(line)) for line in LINES]
     prefix = [vocabulary.target_numbers[piece] for piece in vocabulary.target_prefix]
     worker = engine.Worker(engine.Model(made / native_weights.NAME))
     return transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), worker, sources, prefix

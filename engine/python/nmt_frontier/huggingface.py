@@ -24,7 +24,7 @@ from transformers.utils import logging
 from nmt_frontier.bindings import EngineError, Hypothesis, Model, Options, Worker
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers import huggingface as importer
-from nmt_frontier.importers.found import Options as Files
+from nmt_frontier.importers.found import ImportOptions as Files
 from nmt_frontier.model import native_weights
 
 # Options of a GenerationConfig that ``_Request`` reads, and those without effect on greedy and beam search.

@@ -66,8 +66,8 @@ class Marian(Engine):
         if search.threads > 1:
             raise UserError(f"{folder}: Marian does not share a batch between threads; decode with workers alone")
         self._folder, self._longest = folder, longest_output(description)
-        self._idle: SimpleQueue[Worker] = SimpleQueue()
-        workers = [Worker(folder, options(search)) for _ in range(search.workers)]  # they load in parallel
+        self._idle: SimpleQueue[MarianWorker] = SimpleQueue()
+        workers = [MarianWorker(folder, options(search)) for _ in range(search.workers)]  # they load in parallel
         for worker in workers:
             try:
                 worker.answer()
@@ -105,7 +105,7 @@ class DiedError(Exception):
     """A worker has ended; the message is the reason."""
 
 
-class Worker:
+class MarianWorker:
     """A process of marian_worker.py in a model folder; killed when this object or process ends."""
 
     def __init__(self, folder: Path, options: list[str]):

@@ -34,7 +34,7 @@ class Origin(Struct, kw_only=True, forbid_unknown_fields=True):
     source: str
     target: str
     max_decoding_length: int | None = None
-    alignment: model_folder.Alignment | None = None
+    alignment: model_folder.AlignmentHead | None = None
 
 
 def described(text: str) -> Origin:

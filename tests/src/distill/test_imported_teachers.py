@@ -19,7 +19,7 @@ from formats.conversion import Converter
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers import ctranslate2_model
 from nmt_frontier.importers.ctranslate2_model import Variable
-from nmt_frontier.importers.found import Options, transformer
+from nmt_frontier.importers.found import ImportOptions, transformer
 from nmt_frontier.importers.marian_binary import END, UNKNOWN
 from nmt_frontier.importers.marian_parameters import CONFIG
 from nmt_frontier.importers.model import export, find
@@ -115,7 +115,7 @@ def test_a_run_that_ctranslate2_cannot_read_is_imported_for_the_native_engine(tm
 def test_a_run_becomes_a_model_folder(tmp_path, capsys):
     run = shutil.copytree(folders()["opennmt-tf"], tmp_path / "run")
     shutil.copy(folders()["float32"] / "sentencepiece.model", run)
-    export(run, tmp_path / "out", ["float32"], Options())
+    export(run, tmp_path / "out", ["float32"], ImportOptions())
     read_opennmt_tf.read(run).write("float32", tmp_path / "trained-here")
     weights = (tmp_path / name / Native.weights for name in ("out/native-float32", "trained-here"))
     assert len({path.read_bytes() for path in weights}) == 1
@@ -123,7 +123,7 @@ def test_a_run_becomes_a_model_folder(tmp_path, capsys):
     assert "run: OpenNMT-tf" in told and str(transformer(read_opennmt_tf.read(run))) in told
     (run / "sentencepiece.model").unlink()
     with pytest.raises(UserError, match="no tokenizer in it; its vocabulary is a list of pieces; give the files with"):
-        find(run, Options())
+        find(run, ImportOptions())
 
 
 def test_a_teacher_that_the_native_engine_cannot_decode_is_refused_with_a_remedy(tmp_path):

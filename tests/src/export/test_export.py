@@ -27,7 +27,7 @@ from findings import best_model
 from formats import measurement
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, sha256, write_json
-from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export
 from nmt_frontier.making import make
 from nmt_frontier.model.model_folder import Description
@@ -187,7 +187,7 @@ def test_a_model_that_only_the_native_engine_has_is_packaged_and_translates(syst
 def test_a_packaged_model_takes_marks_of_languages(tmp_path):
     pytest.importorskip("native")
     huggingface_models.marked(tmp_path / "opus-mt-en-gem")
-    export(tmp_path / "opus-mt-en-gem", tmp_path / "gem", ["int8"], Options())
+    export(tmp_path / "opus-mt-en-gem", tmp_path / "gem", ["int8"], ImportOptions())
     own = [replaced(record, system="gem", engine="native") for record in RECORDS if record.system.name == "deep"]
     copy = unpacked(tmp_path, tmp_path / "gem/native-int8", "gem-int8", own)
     lines = [f"{mark}{line}" for line in models.sentences(5) for mark in ("", ">>deu<< ")]

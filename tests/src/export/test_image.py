@@ -18,7 +18,7 @@ from export import image, submission, translate_command
 from export.image import Layer
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, sha256, write_json
-from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export
 from nmt_frontier.translator import Translator
 
@@ -183,7 +183,9 @@ def test_the_program_takes_marks_of_languages(shipped, tmp_path, kind):
         huggingface_models.marked(tmp_path / "model")
     else:
         huggingface_models.write(tmp_path / "model", kind)
-    export(tmp_path / "model", tmp_path / "out", ["int8"], Options(languages=huggingface_models.LANGUAGES.get(kind)))
+    export(
+        tmp_path / "model", tmp_path / "out", ["int8"], ImportOptions(languages=huggingface_models.LANGUAGES.get(kind))
+    )
     folder = tmp_path / "out/native-int8"
     marks = [">>deu<<", ">>deu<< "] if kind == "marian" else [">>fr<< ", ">>de<<>>fr<<", ">>en<< >>de<< "]
     lines = [f"{mark}{line}" for line in models.sentences(20, seed=6) for mark in ("", *marks, " ", "<2fr> ")]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_frontier.command_line import there
-from nmt_frontier.importers.found import Options
+from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export
 from nmt_frontier.model import native_weights
 
@@ -38,5 +38,5 @@ def main(arguments: Sequence[str]) -> None:
     languages = tuple(args.languages) if args.languages else None
     given = {"prefix": args.source_prefix, "suffix": args.source_suffix, "target_prefix": args.target_prefix}
     frame = {name: pieces.split() for name, pieces in given.items() if pieces is not None}
-    options = Options(args.vocabularies, args.tokenizer, args.spaces, args.shortlist, languages, frame)
+    options = ImportOptions(args.vocabularies, args.tokenizer, args.spaces, args.shortlist, languages, frame)
     export(args.source, args.output, args.types, options)

@@ -15,7 +15,7 @@ from pathlib import Path
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.importers import ctranslate2_model, marian_binary, read_ctranslate2
-from nmt_frontier.importers.found import Found, Options, tokenizer_files, transformer
+from nmt_frontier.importers.found import Found, ImportOptions, tokenizer_files, transformer
 
 METADATA = "metadata.json"
 UNKNOWN = "its vocabulary is a list of pieces"
@@ -29,7 +29,7 @@ def recognised(source: Path) -> bool:
     return _is_package(source) or (weights.is_file() and not marian_binary.holds_weights(weights))
 
 
-def read(source: Path, options: Options) -> Found:
+def read(source: Path, options: ImportOptions) -> Found:
     """The model. Raises UserError for files that are missing or damaged, and for what the engine does not compute."""
     if source.is_file():
         return _unpacked(source, options)
@@ -38,7 +38,7 @@ def read(source: Path, options: Options) -> Found:
     return _folder(source, source, options)
 
 
-def _folder(folder: Path, beside: Path, options: Options) -> Found:
+def _folder(folder: Path, beside: Path, options: ImportOptions) -> Found:
     """beside: the folder of the tokenizer."""
     model = read_ctranslate2.read(folder)
     stored = ctranslate2_model.read(folder)
@@ -61,7 +61,7 @@ def _is_package(folder: Path) -> bool:
     return (folder / METADATA).is_file() and (folder / "model" / ctranslate2_model.NAME).is_file()
 
 
-def _package(folder: Path, source: Path, options: Options) -> Found:
+def _package(folder: Path, source: Path, options: ImportOptions) -> Found:
     """source: the package, for messages."""
     found = _folder(folder / "model", folder, options)
     try:
@@ -78,7 +78,7 @@ def _package(folder: Path, source: Path, options: Options) -> Found:
     return found
 
 
-def _unpacked(source: Path, options: Options) -> Found:
+def _unpacked(source: Path, options: ImportOptions) -> Found:
     """A package that is an archive; what was unpacked is deleted with what was found in it."""
     scratch = tempfile.mkdtemp(prefix="argos-")
     try:

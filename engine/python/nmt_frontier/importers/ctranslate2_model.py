@@ -48,7 +48,7 @@ class Variable(NamedTuple):
         return (array.astype(np.uint32) << 16).view(np.float32) if self.type == BFLOAT16 else array
 
 
-class Model(NamedTuple):
+class ModelBin(NamedTuple):
     """A ``model.bin``. specification: name of the architecture. aliases: names of variables that share weights."""
 
     specification: str
@@ -58,7 +58,7 @@ class Model(NamedTuple):
     version: int = VERSION  # of the format of the file; ``write`` writes the newest
 
 
-def read(folder: Path) -> Model:
+def read(folder: Path) -> ModelBin:
     """Parse the weights in a folder. Raises UserError for a damaged file, another version or an unknown type."""
     path = folder / NAME
     data = memoryview(path.read_bytes())
@@ -74,7 +74,7 @@ def arrays(folder: Path) -> dict[str, Array]:
     return {name: variable.array() for name, variable in read(folder).variables.items()}
 
 
-def write(folder: Path, model: Model) -> None:
+def write(folder: Path, model: ModelBin) -> None:
     """Write ``model.bin`` byte for byte as CTranslate2's converters would."""
     parts: list[bytes | memoryview] = [struct.pack("<I", VERSION), _packed(model.specification)]
     parts.append(struct.pack("<II", model.revision, len(model.variables)))
@@ -85,7 +85,7 @@ def write(folder: Path, model: Model) -> None:
     (folder / NAME).write_bytes(b"".join(parts))
 
 
-def _parsed(path: Path, data: memoryview) -> Model:
+def _parsed(path: Path, data: memoryview) -> ModelBin:
     (version,) = struct.unpack_from("<I", data)
     if not 1 <= version <= VERSION:
         raise UserError(f"{path}: has version {version} of CTranslate2's format, this can read 1 to {VERSION}")
@@ -114,7 +114,7 @@ def _parsed(path: Path, data: memoryview) -> Model:
         aliases[name], place = _string(data, place)
     if place != len(data):
         raise ValueError(f"{len(data):,} bytes, {place:,} by its own account")
-    return Model(specification, revision, variables, aliases, version)
+    return ModelBin(specification, revision, variables, aliases, version)
 
 
 def _variable(data: memoryview, place: int, version: int) -> tuple[Variable, int]:

@@ -25,7 +25,7 @@ CODE_NAMES = ("bpe.model", "bpe.codes", "bpecodes", "codes")
 
 
 @dataclass
-class Options:
+class ImportOptions:
     """What the user said about a model: files that belong to it, where they are not the ones beside it.
 
     tokenizer: one file or one a side; none if ``spaces``, which says that lines are pieces. languages: of both sides,
@@ -70,7 +70,7 @@ def transformer(model: FloatModel) -> str:
     return shape_text.transformer(encoder, decoder, units, inner, heads, share_embeddings=tied)
 
 
-def tokenizer_files(folder: Path, options: Options, needed: str) -> dict[str, Path]:
+def tokenizer_files(folder: Path, options: ImportOptions, needed: str) -> dict[str, Path]:
     """The tokenizer of a model by the names of a model folder: the one that the options name, or the one beside it.
 
     needed: what the pieces of this model come from, for messages. Raises UserError where there is none.

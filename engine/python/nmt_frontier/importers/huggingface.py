@@ -9,7 +9,7 @@ from pathlib import Path
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.importers import huggingface_bart, huggingface_t5
-from nmt_frontier.importers.found import Found, Options
+from nmt_frontier.importers.found import Found, ImportOptions
 from nmt_frontier.importers.huggingface_folder import CONFIG
 
 FAMILIES = (huggingface_bart, huggingface_t5)  # modules with KINDS, names by `model_type`, and `read`
@@ -23,7 +23,7 @@ def recognised(source: Path) -> bool:
         return False
 
 
-def read(source: Path, options: Options) -> Found:
+def read(source: Path, options: ImportOptions) -> Found:
     """The model. Raises UserError for files that are missing, do not fit, or that the native engine cannot compute."""
     kind = read_json(source / CONFIG)["model_type"]
     for family in FAMILIES:

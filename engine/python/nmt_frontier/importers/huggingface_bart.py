@@ -18,9 +18,9 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.importers import huggingface_pieces
 from nmt_frontier.importers.float_model import FloatModel, LayerWeights, check_widths
-from nmt_frontier.importers.found import Config, Found, Options, tokenizer_files, transformer
+from nmt_frontier.importers.found import Config, Found, ImportOptions, tokenizer_files, transformer
 from nmt_frontier.importers.huggingface_folder import (
-    Weights,
+    HuggingFaceWeights,
     about_tokenizer,
     activation,
     generation,
@@ -62,10 +62,10 @@ UNKNOWN = "<unk>"
 SIDES = ("encoder", "decoder")
 
 
-def read(source: Path, options: Options) -> Found:
+def read(source: Path, options: ImportOptions) -> Found:
     """The model. Raises UserError for files that are missing, do not fit, or that the native engine cannot compute."""
     config = read_config(source, NEEDED)
-    kind, weights, said = KINDS[config["model_type"]], Weights(source), generation(source, config)
+    kind, weights, said = KINDS[config["model_type"]], HuggingFaceWeights(source), generation(source, config)
     _check(source, config)
     if kind is KINDS[MARIAN]:
         pieces, tokenizer = _pieces_of_marian(source, config, options)
@@ -90,16 +90,16 @@ def read(source: Path, options: Options) -> Found:
     )
 
 
-def _pieces_of_marian(folder: Path, config: Config, options: Options) -> tuple[Vocabulary, Mapping[str, Path]]:
+def _pieces_of_marian(folder: Path, config: Config, options: ImportOptions) -> tuple[Vocabulary, Mapping[str, Path]]:
     source = _vocabulary(folder / "vocab.json")
     target = _vocabulary(path) if (path := folder / "target_vocab.json").exists() else source
     vocabulary = Vocabulary(source, target, UNKNOWN, suffix=[source[config["eos_token_id"]]])
     return vocabulary, tokenizer_files(folder, options, "MarianMT has source.spm and target.spm")
 
 
-def _model(folder: Path, config: Config, weights: Weights, said: Config, pieces: Vocabulary) -> FloatModel:
+def _model(folder: Path, config: Config, weights: HuggingFaceWeights, said: Config, pieces: Vocabulary) -> FloatModel:
     units, kind = config["d_model"], KINDS[config["model_type"]]
-    layers = Layers(weights, config)
+    layers = BartLayers(weights, config)
     embeddings = _embeddings(weights, config)
     bias = output_bias(weights, said, len(embeddings["output"][1]))
     factor = float(np.sqrt(np.float32(units))) if config.get("scale_embedding") else 1.0
@@ -152,7 +152,7 @@ def _vocabulary(path: Path) -> list[str]:
         raise UserError(f"{path}: missing or damaged ({error}); get the model again") from None
 
 
-def _embeddings(weights: Weights, config: Config) -> dict[str, tuple[str, NDArray[np.float32]]]:
+def _embeddings(weights: HuggingFaceWeights, config: Config) -> dict[str, tuple[str, NDArray[np.float32]]]:
     """FloatModel.embeddings. Shared matrices may be stored under any of their names."""
     shared = "model.shared.weight"
     own = {"source": "model.encoder.embed_tokens.weight", "target": "model.decoder.embed_tokens.weight"}
@@ -170,10 +170,10 @@ def _embeddings(weights: Weights, config: Config) -> dict[str, tuple[str, NDArra
     return {side: (name, matrices[name]) for side, name in {**own, "output": output}.items()}
 
 
-class Layers(LayerWeights):
+class BartLayers(LayerWeights):
     """The layers of both sides."""
 
-    def __init__(self, weights: Weights, config: Config):
+    def __init__(self, weights: HuggingFaceWeights, config: Config):
         super().__init__()
         kind = KINDS[config["model_type"]]
         for side in SIDES:
@@ -199,7 +199,7 @@ class Layers(LayerWeights):
             first = 0 if kind is KINDS[MARIAN] else OFFSET
             self.vectors["positions"] = waves(config["d_model"], first)
 
-    def _attention(self, weights: Weights, old: str, new: str, heads: int, memory: bool) -> None:
+    def _attention(self, weights: HuggingFaceWeights, old: str, new: str, heads: int, memory: bool) -> None:
         queries, keys, values = (f"{old}.{name}_proj" for name in "qkv")
         norm, output = weights.norm(f"{old}_layer_norm"), weights.dense(f"{old}.out_proj")
         if memory:

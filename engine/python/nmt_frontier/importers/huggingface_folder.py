@@ -34,7 +34,7 @@ CONVERT = (
 )
 
 
-class Weights:
+class HuggingFaceWeights:
     """The tensors of a folder, each taken once, so that none is forgotten."""
 
     def __init__(self, folder: Path):
@@ -140,7 +140,7 @@ def activation(folder: Path, name: str) -> dict[str, object]:
     return ACTIVATIONS[name]
 
 
-def output_bias(weights: Weights, said: Config, pieces: int) -> NDArray[np.float32]:
+def output_bias(weights: HuggingFaceWeights, said: Config, pieces: int) -> NDArray[np.float32]:
     """The bias of the output layer; pieces that are forbidden get NEVER."""
     bias = np.zeros(pieces, np.float32)
     if "final_logits_bias" in weights:

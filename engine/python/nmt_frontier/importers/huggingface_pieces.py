@@ -14,7 +14,7 @@ from typing import Any
 from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
-from nmt_frontier.importers.found import SHARED_NAMES, Options, named, tokenizer_files
+from nmt_frontier.importers.found import SHARED_NAMES, ImportOptions, named, tokenizer_files
 from nmt_frontier.importers.huggingface_folder import about_tokenizer
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.text import tokenizers
@@ -53,7 +53,7 @@ class Pieces:
     languages: dict[str, str] = field(default_factory=dict)
 
 
-def read(folder: Path, options: Options, rows: int, fairseq: bool = False) -> Pieces:
+def read(folder: Path, options: ImportOptions, rows: int, fairseq: bool = False) -> Pieces:
     """rows: of the embeddings, some of which may have no piece. fairseq: how numbers differ from SentencePiece's.
 
     Raises UserError for files that are missing, damaged, or have more pieces than there are rows.
@@ -81,7 +81,7 @@ def read(folder: Path, options: Options, rows: int, fairseq: bool = False) -> Pi
 
 
 def vocabulary(
-    folder: Path, pieces: Pieces, options: Options, config: Mapping[str, Any], end: int, unknown: str
+    folder: Path, pieces: Pieces, options: ImportOptions, config: Mapping[str, Any], end: int, unknown: str
 ) -> Vocabulary:
     """The vocabulary of a model that reads a sentence and its end, with languages where it has some.
 
@@ -106,7 +106,7 @@ def vocabulary(
     )
 
 
-def _splitter(folder: Path, options: Options) -> Mapping[str, Path]:
+def _splitter(folder: Path, options: ImportOptions) -> Mapping[str, Path]:
     """The files that split text, by their names in a model folder."""
     if options.tokenizer or options.spaces or any((folder / name).exists() for name in SHARED_NAMES):
         return tokenizer_files(folder, options, "")

@@ -12,9 +12,9 @@ import numpy as np
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers import huggingface_pieces
 from nmt_frontier.importers.float_model import UNSCALED, FloatModel, LayerWeights, Norm, Product, check_widths
-from nmt_frontier.importers.found import Config, Found, Options, transformer
+from nmt_frontier.importers.found import Config, Found, ImportOptions, transformer
 from nmt_frontier.importers.huggingface_folder import (
-    Weights,
+    HuggingFaceWeights,
     activation,
     generation,
     longest,
@@ -31,10 +31,10 @@ UNKNOWN = "<unk>"
 SIDES = ("encoder", "decoder")
 
 
-def read(source: Path, options: Options) -> Found:
+def read(source: Path, options: ImportOptions) -> Found:
     """The model. Raises UserError for files that are missing, do not fit, or that the native engine cannot compute."""
     config = {"eos_token_id": 1, "decoder_start_token_id": 0, **read_config(source, NEEDED)}
-    weights, said = Weights(source), generation(source, config)
+    weights, said = HuggingFaceWeights(source), generation(source, config)
     check_widths(source, {"units": config["d_model"]})
     # Tables of embeddings have more rows than there are pieces.
     rows = max(len(tensor) for name, tensor in weights.tensors.items() if name in ("shared.weight", "lm_head.weight"))
@@ -57,10 +57,10 @@ def _layer_counts(config: Config) -> dict[str, int]:
     return {"encoder": config["num_layers"], "decoder": config.get("num_decoder_layers") or config["num_layers"]}
 
 
-def _model(folder: Path, config: Config, weights: Weights, said: Config, pieces: Vocabulary) -> FloatModel:
+def _model(folder: Path, config: Config, weights: HuggingFaceWeights, said: Config, pieces: Vocabulary) -> FloatModel:
     form, _, name = config.get("feed_forward_proj", "relu").rpartition("-")
     gated = form == "gated"
-    layers = Layers(weights, config, gated)
+    layers = T5Layers(weights, config, gated)
     embeddings = _embeddings(weights, config)
     metadata: dict[str, object] = {
         "architecture": "transformer",
@@ -87,7 +87,7 @@ def _model(folder: Path, config: Config, weights: Weights, said: Config, pieces:
     return FloatModel(folder, metadata, layers.products, layers.vectors, embeddings, bias, pieces)
 
 
-def _embeddings(weights: Weights, config: Config) -> dict[str, tuple[str, Any]]:
+def _embeddings(weights: HuggingFaceWeights, config: Config) -> dict[str, tuple[str, Any]]:
     """FloatModel.embeddings. The output layer is that of the file, or the scaled embeddings."""
     for name in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"):
         weights.skip(name)
@@ -101,10 +101,10 @@ def _embeddings(weights: Weights, config: Config) -> dict[str, tuple[str, Any]]:
     return {"source": ("shared.weight", shared), "target": ("shared.weight", shared), "output": (name, output)}
 
 
-class Layers(LayerWeights):
+class T5Layers(LayerWeights):
     """The layers of both sides."""
 
-    def __init__(self, weights: Weights, config: Config, gated: bool):
+    def __init__(self, weights: HuggingFaceWeights, config: Config, gated: bool):
         super().__init__()
         self._weights, self._heads, self._gated = weights, config["num_heads"], gated
         self._wide = config["num_heads"] * config["d_kv"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import yaml_value
 from nmt_frontier.importers import marian_binary, read_marian
-from nmt_frontier.importers.found import Found, Options, Sides, tokenizer_files
+from nmt_frontier.importers.found import Found, ImportOptions, Sides, tokenizer_files
 from nmt_frontier.importers.marian_parameters import Parameters, read_pieces
 from nmt_frontier.importers.marian_shortlist import vocabulary_map
 from nmt_frontier.importers.read_marian import shape
@@ -38,7 +38,7 @@ def recognised(source: Path) -> bool:
     return bool(weights(source)) if source.is_dir() else source.name.endswith(WEIGHTS)
 
 
-def read(source: Path, options: Options) -> Found:
+def read(source: Path, options: ImportOptions) -> Found:
     """The model. Raises UserError for files that are missing, do not fit, or that the native engine cannot compute."""
     path = _chosen(source) if source.is_dir() else source
     parameters = Parameters(path)
@@ -90,7 +90,7 @@ def _named_vocabularies(path: Path) -> list[Path]:
         return []  # it only helps to choose
 
 
-def _tokenizer(folder: Path, vocabularies: Sequence[Path], options: Options) -> dict[str, Path]:
+def _tokenizer(folder: Path, vocabularies: Sequence[Path], options: ImportOptions) -> dict[str, Path]:
     """A vocabulary that is a SentencePiece model splits text itself."""
     if ".spm" not in vocabularies[0].suffixes or options.tokenizer or options.spaces:
         return tokenizer_files(folder, options, "its vocabulary is a list of pieces")

@@ -34,7 +34,7 @@ FIRST, BEST = 100, 100  # candidates of a shortlist: the first entries of the vo
 END, UNKNOWN = "</s>", "<unk>"  # the first entries of every vocabulary; Marian has no start token
 
 
-class Item(NamedTuple):
+class MarianItem(NamedTuple):
     """A weight in float32, or the bytes of the options. integers: whether the file has it in integers."""
 
     value: Array
@@ -67,7 +67,7 @@ def holds_weights(path: Path) -> bool:
         return file.read(8) == struct.pack("<Q", VERSION)
 
 
-def read(path: Path) -> dict[str, Item]:
+def read(path: Path) -> dict[str, MarianItem]:
     """The weights by name. Raises UserError for another version or type, and ValueError for a damaged file."""
     data = content(path)
     try:
@@ -76,7 +76,7 @@ def read(path: Path) -> dict[str, Item]:
         raise ValueError(f"cut off ({error})") from None
 
 
-def _items(path: Path, data: bytes) -> dict[str, Item]:
+def _items(path: Path, data: bytes) -> dict[str, MarianItem]:
     version, count = struct.unpack_from("<2Q", data)
     if version != VERSION:
         raise UserError(f"{path}: has version {version} of Marian's binary format, this can read {VERSION}")
@@ -104,17 +104,17 @@ def _items(path: Path, data: bytes) -> dict[str, Item]:
     return items
 
 
-def _item(name: str, shape: tuple[int, ...], number: int, data: bytes) -> Item:
+def _item(name: str, shape: tuple[int, ...], number: int, data: bytes) -> MarianItem:
     numpy_type, elements = TYPES[number], int(np.prod(shape))
     stored = np.frombuffer(data, numpy_type, elements)
     if number not in INTEGERS:
-        return Item(stored.reshape(shape), integers=False)
+        return MarianItem(stored.reshape(shape), integers=False)
     (factor,) = struct.unpack_from("<f", data, elements * numpy_type.itemsize)
     if not (factor and math.isfinite(factor)):
         raise ValueError(f"the integers of {name} have the factor {factor}")
     weights = stored.astype(np.float32) * np.float32(1 / factor)
     matrix = weights.reshape(shape) if EMBEDDINGS in name else weights.reshape(shape[::-1]).T
-    return Item(matrix, integers=True)
+    return MarianItem(matrix, integers=True)
 
 
 def is_shortlist(path: Path) -> bool:

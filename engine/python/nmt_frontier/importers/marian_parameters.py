@@ -26,7 +26,7 @@ DAMAGED = (OSError, TypeError, ValueError, KeyError, EOFError, zipfile.BadZipFil
 ONLY = {"input-types": [], "layer-normalization": False, "lemma-dim-emb": 0, "right-left": False, "ulr": False}
 
 
-class Options(dict[str, Any]):
+class MarianOptions(dict[str, Any]):
     """Marian's options. Raises UserError for one that the file does not have."""
 
     def __init__(self, options: Mapping[str, Any], path: Path):
@@ -54,7 +54,7 @@ class Parameters:
                 self.weights = {name: item.value for name, item in items.items() if not name.endswith(ALPHAS)}
             else:
                 self.weights = dict(np.load(path))
-            self.config = Options(yaml_value(self.weights.pop(CONFIG).tobytes().rstrip(b"\0")), path)
+            self.config = MarianOptions(yaml_value(self.weights.pop(CONFIG).tobytes().rstrip(b"\0")), path)
         except DAMAGED as error:
             raise UserError(
                 f"{path}: not a model.{'bin' if binary else 'npz'} of Marian's, or damaged: {error}"

@@ -10,7 +10,7 @@ from typing import Any
 from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers import ctranslate2, huggingface, marian
-from nmt_frontier.importers.found import Found, Options, check_tokenizer
+from nmt_frontier.importers.found import Found, ImportOptions, check_tokenizer
 from nmt_frontier.importers.marian_binary import content
 from nmt_frontier.making import make
 from nmt_frontier.model.model_folder import Description, Making
@@ -26,7 +26,7 @@ def toolkits() -> list[Any]:
     return [ctranslate2, huggingface, *(point.load() for point in entry_points(group=GROUP)), marian]
 
 
-def find(source: Path, options: Options) -> Found:
+def find(source: Path, options: ImportOptions) -> Found:
     """The model in a file or folder. Raises UserError for what no reader knows, and as the reader."""
     if not source.exists():
         raise UserError(f"{source}: no such file or folder")
@@ -99,7 +99,7 @@ def write(found: Found, kinds: Sequence[str], system: str, output: Path) -> list
     return folders
 
 
-def export(source: Path, output: Path, kinds: Sequence[str], options: Options) -> None:
+def export(source: Path, output: Path, kinds: Sequence[str], options: ImportOptions) -> None:
     """Write the model folders, and print what was found and written. Raises UserError as ``find`` and ``write``."""
     found = find(source, options)
     found.languages = options.languages or found.languages

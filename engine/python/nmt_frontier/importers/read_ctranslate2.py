@@ -47,7 +47,7 @@ IGNORED = {"decoder/alignment_heads", "decoder/alignment_layer", "decoder/alibi_
 ABSENT = ("decoder/alibi", "decoder/multi_query_attention", "encoder/multi_query_attention")
 
 
-class Weights:
+class CTranslate2Weights:
     """The variables of a CTranslate2 model, each taken once, so that none is forgotten."""
 
     def __init__(self, folder: Path):
@@ -113,7 +113,7 @@ class Weights:
 
 def read(folder: Path) -> FloatModel:
     """The model in a folder of a CTranslate2 converter, float32. Raises UserError for one that it cannot run."""
-    weights = Weights(folder)
+    weights = CTranslate2Weights(folder)
     config, source, target = _files(folder, weights)
     for name in ABSENT:
         if weights.attribute(name, 0):
@@ -121,7 +121,7 @@ def read(folder: Path) -> FloatModel:
     embeddings, output_bias = _embeddings(weights)
     units = embeddings["target"][1].shape[1]
     check_widths(folder, {"units": units}, "CTranslate2")
-    layers = Layers(weights)
+    layers = CTranslate2Layers(weights)
     start_from_zero = bool(weights.attribute("decoder/start_from_zero_embedding", 0))
     start = config["eos_token" if start_from_zero else "decoder_start_token"] or config["bos_token"]
     metadata = {
@@ -157,7 +157,7 @@ def check_finite(folder: Path, origin: Path) -> None:
             finite(origin, name, array, masks=name == OUTPUT_BIAS)
 
 
-def _activation(weights: Weights) -> dict[str, object]:
+def _activation(weights: CTranslate2Weights) -> dict[str, object]:
     """Metadata of the activation. Raises UserError for one that the engine lacks, and for sides that differ."""
     encoder, decoder = (int(weights.attribute(f"{side}/activation", 0)) for side in ("encoder", "decoder"))
     for activation in (encoder, decoder):
@@ -169,7 +169,7 @@ def _activation(weights: Weights) -> dict[str, object]:
     return ACTIVATIONS[encoder]
 
 
-def _embeddings(weights: Weights) -> tuple[dict[str, tuple[str, NDArray[Any]]], NDArray[Any]]:
+def _embeddings(weights: CTranslate2Weights) -> tuple[dict[str, tuple[str, NDArray[Any]]], NDArray[Any]]:
     """FloatModel.embeddings, and the bias of the output layer, zeros if it has none."""
     first = "encoder/embeddings_0" if "encoder/embeddings_0/weight" in weights else "encoder/embeddings"
     names = {"source": first, "target": "decoder/embeddings", "output": "decoder/projection"}
@@ -182,10 +182,10 @@ def _embeddings(weights: Weights) -> tuple[dict[str, tuple[str, NDArray[Any]]], 
     return embeddings, weights.dense("decoder/projection")[1]
 
 
-class Layers(LayerWeights):
+class CTranslate2Layers(LayerWeights):
     """The layers of both sides, with the numbers of the metadata."""
 
-    def __init__(self, weights: Weights):
+    def __init__(self, weights: CTranslate2Weights):
         super().__init__()
         self._weights = weights
         self.pre_norm = bool(weights.attribute("encoder/pre_norm", True))
@@ -274,14 +274,14 @@ class Layers(LayerWeights):
         return scale, None if self.metadata.get("norm") == "rms" else self._weights.take(f"{layer}/{name}/beta")
 
 
-def _count(weights: Weights, side: str) -> int:
+def _count(weights: CTranslate2Weights, side: str) -> int:
     """The number of layers of a side."""
     stored = [*weights.variables, *weights.aliases]  # a layer equal to an earlier one is stored as aliases
     names = [re.match(rf"{side}/layer_(\d+)/", name) for name in stored]
     return 1 + max(int(match[1]) for match in names if match)
 
 
-def _factor(weights: Weights, side: str, units: int) -> float:
+def _factor(weights: CTranslate2Weights, side: str, units: int) -> float:
     """The factor of the embeddings: the square root of the units, a number, or 1."""
     names = [f"{side}/scale_embeddings", f"{side}/embeddings/multiply_by_sqrt_depth"]  # the second of old versions
     name = next((name for name in names if name in weights), names[0])
@@ -300,7 +300,7 @@ def _of_opennmt_tf(name: str) -> str:
     return name.replace("masked_multi_head", "self_attention", 1).replace("multi_head", "attention", 1)
 
 
-def _config_of_variables(weights: Weights) -> Config:
+def _config_of_variables(weights: CTranslate2Weights) -> Config:
     """The configuration of versions before 6, as CTranslate2 reads it from variables."""
     given = {name: bool(weights.attribute(name, default)) for name, default in FLAGS.items()}
     config: Config = {
@@ -312,7 +312,7 @@ def _config_of_variables(weights: Weights) -> Config:
     return config
 
 
-def _files(folder: Path, weights: Weights) -> tuple[Config, list[str], list[str]]:
+def _files(folder: Path, weights: CTranslate2Weights) -> tuple[Config, list[str], list[str]]:
     """The configuration of a model, its source and its target vocabulary, which may be one. Raises UserError."""
     suffix = ".txt" if any(folder.glob("*_vocabulary.txt")) else ".json"
     joint = folder / f"shared_vocabulary{suffix}"

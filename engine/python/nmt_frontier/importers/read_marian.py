@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers.float_model import UNSCALED, FloatModel, LayerWeights, Norm, Product
-from nmt_frontier.importers.marian_parameters import ONLY, Options, Parameters, framing, vocabulary
+from nmt_frontier.importers.marian_parameters import ONLY, MarianOptions, Parameters, framing, vocabulary
 from nmt_frontier.model.native_packing import padded
 from nmt_frontier.model.shape_text import SELF_ATTENTION
 
@@ -65,7 +65,7 @@ AVERAGING = {  # keys: has a feed-forward layer behind the average, has a gate
 }
 
 
-def shape(config: Options) -> dict[str, int | bool | str]:
+def shape(config: MarianOptions) -> dict[str, int | bool | str]:
     """The values of the shape of a model with these options, of a Transformer or a conditional GRU."""
     if config["type"] != "transformer":
         return dict(
@@ -100,7 +100,7 @@ def read_recurrent(parameters: Parameters, source: list[str], target: list[str])
         raise UserError(f"{path}: has no cell behind its attention; the native engine needs --dec-cell-base-depth 2")
     if config["type"] == "nematus":
         parameters.rename(_marians_name)
-    layers = RecurrentLayers(parameters)
+    layers = MarianRecurrentLayers(parameters)
     embeddings, bias = parameters.embeddings("decoder_ff_logit_l2")
     metadata = {
         "architecture": "conditional",
@@ -125,7 +125,7 @@ def _marians_name(name: str) -> str | None:
     return name
 
 
-class RecurrentLayers:
+class MarianRecurrentLayers:
     """Products and vectors of the layers by the engine's names."""
 
     def __init__(self, parameters: Parameters):
@@ -186,7 +186,7 @@ def _transformer(parameters: Parameters, source: list[str], target: list[str]) -
     config = parameters.config
     _check_transformer(parameters)
     units, heads = config["dim-emb"], config["transformer-heads"]
-    layers = TransformerLayers(parameters)
+    layers = MarianTransformerLayers(parameters)
     embeddings, bias = parameters.embeddings("decoder_ff_logit_out")
     learned = "Wpos" in parameters
     layers.vectors["positions"] = lengthened(parameters.take("Wpos")) if learned else positions(units)
@@ -244,7 +244,7 @@ def _check_transformer(parameters: Parameters) -> None:
     parameters.check_widths({"units": config["dim-emb"]})
 
 
-class TransformerLayers(LayerWeights):
+class MarianTransformerLayers(LayerWeights):
     """The layers of Marian's Transformer."""
 
     def __init__(self, parameters: Parameters):

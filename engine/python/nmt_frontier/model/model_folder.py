@@ -29,7 +29,7 @@ class Calibration(Struct):
     deviations: float | None
 
 
-class Alignment(Struct):
+class AlignmentHead(Struct):
     """The head of the decoder's attention that learned a word alignment, both from 0."""
 
     layer: int
@@ -61,7 +61,7 @@ class Description(Struct, kw_only=True, omit_defaults=True):
     target: str | None = None  # language
     max_decoding_length: int | None = None  # pieces at which a translation is cut off
     languages: dict[str, str] | None = None  # pieces of a multilingual model by the codes of their languages
-    alignment: Alignment | None = None  # of a training with a guided alignment
+    alignment: AlignmentHead | None = None  # of a training with a guided alignment
     shape: str | None = None
     parameters: int | None = None
     quantization: str  # type of the weights

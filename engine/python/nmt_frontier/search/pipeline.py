@@ -29,7 +29,7 @@ CONTINUED = {f"<0x{value:02X}>" for value in range(0x80, 0xC0)}  # bytes of a ch
 LongLines = Literal["cut", "split"]
 
 
-class Line(NamedTuple):
+class SplitLine(NamedTuple):
     """A text in pieces. parts: one unless it was split. long: whether it was cut or split. copied: is written."""
 
     parts: Batch
@@ -54,7 +54,7 @@ class Window(NamedTuple):
     copied: dict[int, str]  # by place of the text
 
 
-def windows(lines: Iterable[Sequence[Line]], full: int, weigh: Weigh = len) -> Iterator[Window]:
+def windows(lines: Iterable[Sequence[SplitLine]], full: int, weigh: Weigh = len) -> Iterator[Window]:
     """Group lines, given as their texts, in order; a window ends with the line with which it weighs ``full``."""
     window, size = Window([], [], [], [], {}), 0
     for texts in lines:
@@ -102,16 +102,16 @@ def split(pieces: list[Any], limit: int, text: Callable[[Any], str] = str) -> It
         yield pieces
 
 
-def divided(encoded: Iterable[list[Any]], limit: int, text: Callable[[Any], str] = str) -> Line:
+def divided(encoded: Iterable[list[Any]], limit: int, text: Callable[[Any], str] = str) -> SplitLine:
     """A line, given as the pieces of its chunks, in parts of at most ``limit`` pieces."""
     parts = [part for pieces in encoded for part in split(pieces, limit, text)] or [[]]
-    return Line(parts, long=len(parts) > 1)
+    return SplitLine(parts, long=len(parts) > 1)
 
 
-def cut(encoded: Iterable[list[Any]], limit: int) -> Line:
+def cut(encoded: Iterable[list[Any]], limit: int) -> SplitLine:
     """The first ``limit`` pieces of a line, given as the pieces of its chunks; later chunks are not tokenized."""
     pieces = [*itertools.islice(itertools.chain.from_iterable(encoded), limit + 1)]
-    return Line([pieces[:limit]], long=len(pieces) > limit)
+    return SplitLine([pieces[:limit]], long=len(pieces) > limit)
 
 
 class Pipeline:
@@ -187,7 +187,7 @@ class Pipeline:
     def _batches(self, parts: Batch) -> Iterator[list[int]]:
         return batches(parts, self._batch, self.sorting, self._weigh)
 
-    def _encode(self, text: str) -> Line:
+    def _encode(self, text: str) -> SplitLine:
         start = time.perf_counter()
         text = sentence(text.removeprefix(BYTE_ORDER_MARK))  # normalised like the training data
         encoded = map(self._tokenizer.encode, chunks(text))
@@ -196,7 +196,7 @@ class Pipeline:
         else:
             line = cut(encoded, self.longest_input)
         if self.copying and any(line.parts) and not has_letters(text):
-            line = Line([[]], copied=text)
+            line = SplitLine([[]], copied=text)
         self.seconds["tokenization"] += time.perf_counter() - start
         return line
 
