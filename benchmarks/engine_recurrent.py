@@ -25,7 +25,7 @@ from export import read_opennmt_tf, untrained
 from export.marian import marian_files
 from formats import experiments, marian, opennmt_tf
 from formats.measurement import Spread
-from formats.shape import Recurrent, Shape, registry, shape
+from formats.shape import RecurrentShape, Shape, registry, shape
 from measure import in_process, protocol, timing_loop
 from measure.timing_loop import Repeats, Usage
 from nmt_frontier.command_line import pick, positive
@@ -91,7 +91,7 @@ def marian_model(asked: Shape, folder: Path) -> Path:
     write_text(folder / "vocabulary.txt", "".join(f"{entry}\n" for entry in entries()))
     marian.write_vocabulary(marian.entries(folder / "vocabulary.txt"), vocabulary)
     write_text(side := folder / "text", "".join(f"{' '.join(sentence)}\n" for sentence in text(8, 5)))
-    kind = LSTM if isinstance(asked, Recurrent) else structure(asked)
+    kind = LSTM if isinstance(asked, RecurrentShape) else structure(asked)
     arguments = ["--model", model, "--train-sets", side, side, "--vocabs", vocabulary, vocabulary, *kind, "--seed", 1]
     arguments += ["--after", "1u", "--mini-batch", 8, "--workspace", 500, "--cpu-threads", 1, "--data-threads", 1]
     marian.run("train", *arguments, log=folder / "train.log")
@@ -125,7 +125,7 @@ def ways(name: str, peers: Iterable[str], pieces: int, folder: Path) -> tuple[di
     if "marian" in peers:
         model = marian_model(asked, folder / "marian")
         found["marian"] = marian_way(model, pieces, folder / "marian-int8")
-    if "marian" in peers and not isinstance(asked, Recurrent):
+    if "marian" in peers and not isinstance(asked, RecurrentShape):
         known = read_pieces(model.with_name(marian.VOCABULARY), 0, parameters := Parameters(model))
         read, weights = read_marian.read(parameters, known, known), "marian"
     else:

@@ -17,8 +17,8 @@ from typing import Any
 
 from findings import comparison
 from formats import measurement
-from formats.measurement import Place
-from formats.shape import FullyConnected, of_text
+from formats.measurement import RecordPlace
+from formats.shape import FullyConnectedShape, of_text
 from measure import protocol
 from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
@@ -28,7 +28,7 @@ from nmt_frontier.search.native import Native
 from papers.devlin2017.rungs import ALONE, POLYNOMIALS, TOGETHER
 from report.claims import DEVLIN
 
-Rows = dict[Place, Configuration]
+Rows = dict[RecordPlace, Configuration]
 Folders = dict[str, ModelFolder]  # by type
 IDENTITIES = frozenset({"piece_products", "source_products", "polynomials", "equal_states"})
 
@@ -52,7 +52,7 @@ def rungs(models: Folders, **common: Any) -> Rows:
         last = found[switch] = last.but(again={switch})
     last = found["int8"] = replace(last, model=models["int8"])
     found["batches"] = replace(last, batch_sentences=None)
-    return {Place(DEVLIN, row=name): configuration for name, configuration in found.items()}
+    return {RecordPlace(DEVLIN, row=name): configuration for name, configuration in found.items()}
 
 
 def alone(models: Folders, plain: Configuration) -> Rows:
@@ -60,20 +60,20 @@ def alone(models: Folders, plain: Configuration) -> Rows:
     fast = plain.but(again={POLYNOMIALS})
     ways = {POLYNOMIALS: fast, "int16": replace(fast, model=models["int16"])}
     ways |= {switch: fast.but(again={switch}) for switch in ("piece_products", "source_products", TOGETHER)}
-    return {Place(DEVLIN, row=name, way=ALONE): way for name, way in ways.items()}
+    return {RecordPlace(DEVLIN, row=name, way=ALONE): way for name, way in ways.items()}
 
 
 def toolkit(folder: ModelFolder, plain: Configuration) -> Rows:
     """OpenNMT-tf, which has none of the switches and no map, searching as ``plain``."""
     same = replace(plain, model=folder, baseline=True, vocabulary_map=False, without=frozenset())
-    return {Place(DEVLIN, row=comparison.BASELINE, way=ALONE): same}
+    return {RecordPlace(DEVLIN, row=comparison.BASELINE, way=ALONE): same}
 
 
 def by_type(folders: list[ModelFolder]) -> Folders:
     """Raises UserError for a missing type, and for models without fully connected layers."""
     for folder in folders:
         text = folder.description.shape or ""
-        if of_text(text)[0] is not FullyConnected:
+        if of_text(text)[0] is not FullyConnectedShape:
             raise UserError(f"{folder.path}: {text} has no fully connected layers on top")
     found = {folder.description.quantization: folder for folder in folders}
     if missing := {"float32", "int16", "int8"} - set(found):

@@ -2,7 +2,7 @@
 
 from typing import NotRequired, TypedDict
 
-from formats.experiments import Circumstances, CpuSeconds, Disturbed, Machine, Model
+from formats.experiments import Circumstances, CpuSeconds, Disturbed, TimedMachine, TimedModel
 
 ENGINE, SYNCHRONOUS, ASYNCHRONOUS = "engine", "synchronous", "asynchronous"  # ``way`` of pipeline_cost
 # ngram_timing: hypotheses are drawn at random
@@ -33,7 +33,7 @@ class Pipeline(Circumstances):
     """Of pipeline_cost."""
 
     lines: int
-    model: Model
+    model: TimedModel
     rows: list[PipelineRow]
 
 
@@ -79,7 +79,7 @@ class Ngrams(Circumstances):
 
     n: int
     sentences: int
-    model: Model
+    model: TimedModel
     engine_version: str | None
     algorithms: list[AlgorithmRow]
     engine: list[BlockingRow]
@@ -140,7 +140,7 @@ class StepRow(Disturbed):
 class Cache(Circumstances):
     """Of encoder_cache. layers, units: of the decoder; heads, batch: of the steps in NumPy."""
 
-    model: Model
+    model: TimedModel
     layers: int
     units: int
     heads: int
@@ -205,7 +205,7 @@ class Uncached(TypedDict):
     seconds: dict[str, list[float]]
 
 
-class WholeModels(Machine):
+class WholeModels(TimedMachine):
     """Of whole_models."""
 
     models: dict[str, WholeModel]

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from experiments import table_rows
 from experiments.table_rows import Row
-from formats.measurement import Place
+from formats.measurement import RecordPlace
 from nmt_frontier.errors import command
 from report.claims import MARIAN, SINGLE
 
@@ -49,9 +49,9 @@ TABLE_4 = {
 TABLES = {"2": TABLE_2, "4": TABLE_4}
 
 
-def places(table: str) -> dict[Place, Row]:
+def places(table: str) -> dict[RecordPlace, Row]:
     """The rows of a table, those of Table 2 also one sentence at a time."""
-    rows = {Place(MARIAN, table, number): row for number, row in TABLES[table].items()}
+    rows = {RecordPlace(MARIAN, table, number): row for number, row in TABLES[table].items()}
     single = {replace(place, way=SINGLE): row._replace(batch_sentences=1, share=0.5) for place, row in rows.items()}
     return rows | (single if table == "2" else {})
 

@@ -9,7 +9,7 @@ settings of table 6, optimised. The command is in results/reference/wngt2020-spe
 from experiments import table_rows
 from experiments.table_rows import Row
 from findings.comparison import BASELINE, BEAM, CTRANSLATE2
-from formats.measurement import Place
+from formats.measurement import RecordPlace
 from nmt_frontier.errors import command
 from report.claims import WNGT
 
@@ -29,7 +29,7 @@ ROWS = {  # by keys of their places
 
 def main() -> None:
     args = table_rows.parser(__doc__).parse_args()
-    rows = {Place(WNGT, row=name): row for name, row in ROWS.items()}
+    rows = {RecordPlace(WNGT, row=name): row for name, row in ROWS.items()}
     table_rows.measure(rows, table_rows.by_system(args.models), args)
 
 

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from findings import comparison
 from findings.comparison import fastest
 from formats import ctranslate2_products, measurement
-from formats.measurement import UNTRAINED, Measurement, Place
+from formats.measurement import UNTRAINED, Measurement, RecordPlace
 from measure import protocol
 from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
@@ -183,7 +183,7 @@ def main() -> None:
 
 
 def placed(rungs: dict[str, Measurement]) -> list[Measurement]:
-    return [replace(record, place=Place(WNGT, row=name)) for name, record in rungs.items()]
+    return [replace(record, place=RecordPlace(WNGT, row=name)) for name, record in rungs.items()]
 
 
 if __name__ == "__main__":

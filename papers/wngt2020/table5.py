@@ -7,7 +7,7 @@ so on all, and lays its weights out for every product in the rows before. The st
 from experiments import table_rows
 from experiments.table_rows import Row
 from findings.comparison import BASELINE
-from formats.measurement import Place
+from formats.measurement import RecordPlace
 from nmt_frontier.errors import command
 from report.claims import WNGT
 
@@ -25,7 +25,7 @@ ROWS = {
 
 def main() -> None:
     args = table_rows.parser(__doc__).parse_args()
-    rows = {Place(WNGT, TABLE, number): row for number, row in ROWS.items()}
+    rows = {RecordPlace(WNGT, TABLE, number): row for number, row in ROWS.items()}
     table_rows.measure(rows, table_rows.by_system(args.models), args)
 
 

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from findings.captions import repeats
-from formats.experiments import FEW, Share
+from formats.experiments import FEW, TimeShare
 from formats.measurement import Spread
 from nmt_frontier.files import read_json, typed
 from papers.wnmt2018.documents import CLOCK, COMPONENTS, DIFFERENCES, OPERATORS, Components, ComponentsRow
@@ -34,7 +34,7 @@ BY_OPERATORS = """By operators, as the lower half of the paper's figure has it. 
 its softmax, its activations the arithmetic of gates, layer normalisation and the rounding to integers, which in \
 TensorFlow are *other*."""
 NEGATIVE = "Parts below zero are not drawn; the others fill the bar."
-Panel = tuple[list[ComponentsRow], list[dict[str, Share]], tuple[str, ...]]  # rows, and their shares of these parts
+Panel = tuple[list[ComponentsRow], list[dict[str, TimeShare]], tuple[str, ...]]  # rows, and their shares of these parts
 COLORS = [*(style.color for style in figure.STUDENTS), "#999999"]
 
 
@@ -108,7 +108,7 @@ def draw(result: Components) -> Figure:
     return picture
 
 
-def _bars(axes: Axes, rows: list[ComponentsRow], spreads: list[dict[str, Share]], parts: tuple[str, ...]) -> None:
+def _bars(axes: Axes, rows: list[ComponentsRow], spreads: list[dict[str, TimeShare]], parts: tuple[str, ...]) -> None:
     shares = [{part: max(share["share"], 0.0) for part, share in of_row.items()} for of_row in spreads]
     left = [0.0] * len(rows)
     for part, color in zip(parts, COLORS, strict=False):

@@ -2,7 +2,7 @@
 
 from typing import NotRequired
 
-from formats.experiments import Circumstances, CpuSeconds, Share
+from formats.experiments import Circumstances, CpuSeconds, TimeShare
 
 COMPONENTS = ("encoder", "decoder", "attention", "generator", "search", "other")
 # Figure 2 of WNMT 2018 also has the time by operators: products with weights, products of two states, ...
@@ -27,8 +27,8 @@ class ComponentsRow(CpuSeconds):
     steps: NotRequired[int]
     readings: NotRequired[dict[str, float]]
     profiler_costs: NotRequired[float]
-    shares: dict[str, Share]
-    operators: NotRequired[dict[str, Share]]
+    shares: dict[str, TimeShare]
+    operators: NotRequired[dict[str, TimeShare]]
 
 
 class Components(Circumstances):

@@ -9,7 +9,7 @@ weights that are rounded while they load decode as fast as others, so that some 
 from experiments import table_rows
 from experiments.table_rows import Row
 from findings.comparison import BASELINE
-from formats.measurement import Place
+from formats.measurement import RecordPlace
 from nmt_frontier.errors import command
 from report.claims import WNMT
 
@@ -36,7 +36,7 @@ ROWS = {
 
 def main() -> None:
     args = table_rows.parser(__doc__).parse_args()
-    rows = {Place(WNMT, TABLE, number): row for number, row in ROWS.items()}
+    rows = {RecordPlace(WNMT, TABLE, number): row for number, row in ROWS.items()}
     table_rows.measure(rows, table_rows.by_system(args.models), args)
 
 

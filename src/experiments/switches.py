@@ -17,7 +17,7 @@ from typing import Any
 
 from findings import comparison
 from formats import measurement
-from formats.measurement import Place
+from formats.measurement import RecordPlace
 from measure import protocol
 from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
@@ -37,7 +37,7 @@ def instruction_sets() -> list[str]:
     return sets[-2::-1]
 
 
-def configurations(model: ModelFolder, others: list[ModelFolder], **common: Any) -> dict[Place, Configuration]:
+def configurations(model: ModelFolder, others: list[ModelFolder], **common: Any) -> dict[RecordPlace, Configuration]:
     """All rows in groups, by what was changed; its value, or what sets the group apart, is the way.
 
     model: folder in 8 bits. others: in other types. common: fields of all.
@@ -47,27 +47,30 @@ def configurations(model: ModelFolder, others: list[ModelFolder], **common: Any)
     beam = replace(everything, beam_size=comparison.BEAM)
     blocked = replace(beam, blocked_ngram=NGRAM)
     rows = {
-        Place(row=EVERYTHING): everything,
+        RecordPlace(row=EVERYTHING): everything,
         **without(everything, "map_per_sentence"),
-        Place(row="vocabulary_map"): replace(everything, vocabulary_map=False),
+        RecordPlace(row="vocabulary_map"): replace(everything, vocabulary_map=False),
         **without(everything, "sorting", "overlap", "packed", "remove_finished"),
-        **{Place(row="isa", way=name): replace(everything, isa=name) for name in instruction_sets()},
-        **{Place(row="compute_type", way=n.description.quantization): replace(everything, model=n) for n in others},
-        Place(row=EVERYTHING, way="beam"): beam,
+        **{RecordPlace(row="isa", way=name): replace(everything, isa=name) for name in instruction_sets()},
+        **{
+            RecordPlace(row="compute_type", way=n.description.quantization): replace(everything, model=n)
+            for n in others
+        },
+        RecordPlace(row=EVERYTHING, way="beam"): beam,
         **without(beam, "shared_cache"),
-        Place(row="blocked_ngram"): blocked,
+        RecordPlace(row="blocked_ngram"): blocked,
         **without(blocked, "parallel_scan"),
     }
     if len(cores) > 1:
         workers = replace(everything, cores=cores, workers=len(cores), batch_tokens=MANY_CORES, label="all-cores")
-        rows[Place(row=EVERYTHING, way="workers")] = workers
-        rows[Place(row=EVERYTHING, way="threads")] = replace(workers, workers=1, threads=len(cores))
+        rows[RecordPlace(row=EVERYTHING, way="workers")] = workers
+        rows[RecordPlace(row=EVERYTHING, way="threads")] = replace(workers, workers=1, threads=len(cores))
     return rows
 
 
-def without(all_on: Configuration, *switches: str) -> dict[Place, Configuration]:
+def without(all_on: Configuration, *switches: str) -> dict[RecordPlace, Configuration]:
     """A row for each switch, which is off."""
-    return {Place(row=switch): all_on.but(without={switch}) for switch in switches}
+    return {RecordPlace(row=switch): all_on.but(without={switch}) for switch in switches}
 
 
 def main() -> None:

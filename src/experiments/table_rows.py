@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from findings.comparison import BASELINE, NATIVE
 from formats import measurement
-from formats.measurement import Place
+from formats.measurement import RecordPlace
 from measure import protocol
 from measure.configuration import Configuration, ModelFolder
 from nmt_frontier import machine
@@ -79,7 +79,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     return made
 
 
-def measure(rows: dict[Place, Row], folders: Folders, args: argparse.Namespace) -> None:
+def measure(rows: dict[RecordPlace, Row], folders: Folders, args: argparse.Namespace) -> None:
     """Time the rows and write their records. args: of ``parser``."""
     todo = {row: configuration(row, folders, args.sentences) for row in dict.fromkeys(rows.values())}
     records = dict(zip(todo, protocol.timed([*todo.values()], args), strict=True))

@@ -52,7 +52,7 @@ LOUD = 10.0  # of a content in embeddings and of the clock where it is scored: o
 def set_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[int]) -> None:
     """Change the weights, so that translations of these sources have these lengths; as export.lengths.set_lengths.
 
-    model: of formats.shape.Recurrent. Raises UserError for one whose bridge copies: it has no weights to start a clock.
+    model: of formats.shape.RecurrentShape. Raises UserError for one whose bridge copies, without weights to start a clock.
     """
     if not hasattr(model.decoder.bridge, "linear"):
         raise UserError("an untrained model whose decoder begins with copies of the encoder's states has no lengths")
@@ -133,7 +133,7 @@ def _score_end(model: Any) -> None:
 def set_attending_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[int]) -> None:
     """Change the weights, so that translations of these sources have these lengths; as export.lengths.set_lengths.
 
-    model: of formats.shape.Conditional or formats.shape.FullyConnected.
+    model: of formats.shape.ConditionalShape or formats.shape.FullyConnectedShape.
     """
     # Clocks cross zero between the steps of the last piece and of </s>.
     steps = np.minimum(lengths, MAXIMUM_OUTPUT) + 0.5

@@ -13,7 +13,7 @@ from typing import Any
 from export import lengths, recurrent_lengths
 from export.shape_option import shape_values
 from formats import opennmt_tf, records, shape
-from formats.learning import Weights
+from formats.learning import RandomWeights
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import atomic_path, write_json, write_text
@@ -101,7 +101,7 @@ def main() -> None:
     sentences = read_sentences(args.test_set, args.sentencepiece) if args.test_set else []
     parameters = make(values, args.vocabulary, args.seed, args.output, sentences)
     if args.learning:
-        write_json(args.learning, Weights(str(shape.shape(values)), parameters, steps=0))
+        write_json(args.learning, RandomWeights(str(shape.shape(values)), parameters, steps=0))
     print(f"{parameters:,} parameters")
 
 

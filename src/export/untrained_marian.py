@@ -25,7 +25,7 @@ OUTPUTS = ("decoder_ff_logit_out_b", "decoder_ff_logit_l2_b")  # biases of outpu
 ONE = Schedule(updates=1, batch_tokens=50, learning_rate=1e-6, warmup=1, seed=1)
 
 
-def make(asked: shape.Transformer | shape.Conditional, vocabulary: Path, output: Path) -> int:
+def make(asked: shape.TransformerShape | shape.ConditionalShape, vocabulary: Path, output: Path) -> int:
     """Write model.npz and vocab.yml into a folder. Returns the number of parameters. Raises UserError."""
     pieces = marian.entries(vocabulary)
     output.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def main() -> None:
         asked = shape.shape(shape_values(args.shape))
     except ValueError as error:
         raise UserError(f"--shape: {error}") from None
-    if not isinstance(asked, shape.Transformer | shape.Conditional):
+    if not isinstance(asked, shape.TransformerShape | shape.ConditionalShape):
         raise UserError(f"--shape: Marian does not train {asked} here")
     print(f"{make(asked, args.vocabulary, args.output):,} parameters")
 

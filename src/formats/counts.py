@@ -30,7 +30,7 @@ def fetched(path: Path) -> Fetched:
     return document(path, Fetched, "not the JSON of a corpus; delete it, run again")
 
 
-class Lines(TypedDict):
+class LineCounts(TypedDict):
     """What a shard has that was not cleaned, and what cleaning adds beside the dropped lines."""
 
     lines_in: int
@@ -41,14 +41,14 @@ class Lines(TypedDict):
     sha256: NotRequired[str]
 
 
-class Shard(Lines):
+class Shard(LineCounts):
     """The counts of a shard. dropped: lines by reason; samples: some of them, each with its hash or number."""
 
     dropped: NotRequired[dict[str, int]]
     samples: NotRequired[dict[str, list[tuple[int, Record]]]]
 
 
-class Counts(Lines):
+class Counts(LineCounts):
     """The counts of a corpus. dropped: lines by reason; samples: some of them."""
 
     dropped: dict[str, int]

@@ -12,18 +12,18 @@ from nmt_frontier import machine
 FEW = 64  # candidates instead of the vocabulary; a beam reads twice its width
 
 
-class Machine(machine.Machine):
+class TimedMachine(machine.Machine):
     """forced_isa: the instruction set to which the environment restricts CTranslate2."""
 
     forced_isa: str | None
 
 
-def here() -> Machine:
+def here() -> TimedMachine:
     """This machine and its environment."""
     return {**machine.describe(), "forced_isa": os.environ.get(ctranslate2_products.ISA)}
 
 
-class Circumstances(Machine):
+class Circumstances(TimedMachine):
     """What all rows of a file share. noise: the share of the core that others might use."""
 
     runs: int
@@ -39,7 +39,7 @@ class Disturbed(TypedDict):
     others: float | None
 
 
-class Model(TypedDict):
+class TimedModel(TypedDict):
     """The model that was timed, from its model.json."""
 
     system: str
@@ -53,7 +53,7 @@ class CpuSeconds(Disturbed):
     cpu_seconds_max: float
 
 
-class Share(TypedDict):
+class TimeShare(TypedDict):
     """The share of a part in the whole."""
 
     share: float
@@ -86,11 +86,11 @@ class MapTimingRow(TypedDict):
     bleu_p: NotRequired[float]
 
 
-class DecodedModel(Model):
+class DecodedModel(TimedModel):
     engine: str
 
 
-class MapTiming(Machine):
+class MapTiming(TimedMachine):
     """Of experiments.map_timing. steps: pieces that were decoded of each sentence."""
 
     runs: int

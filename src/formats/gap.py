@@ -10,7 +10,7 @@ from formats.learning import Learned
 Settings = dict[str, Any]  # of the network and the training, by the names of the configuration
 
 
-class Quality(TypedDict):
+class GapQuality(TypedDict):
     """sacreBLEU's scores of translations, with its signatures."""
 
     bleu: float
@@ -26,7 +26,7 @@ class Comet(TypedDict):
     comet_signature: NotRequired[str]
 
 
-class System(TypedDict):
+class ComparedSystem(TypedDict):
     """A system that is compared, as the study names it."""
 
     system: str
@@ -45,7 +45,7 @@ class Task(Section):
     target_language: sacreBLEU chooses its tokenizer by it. config_hash: of the study.
     """
 
-    systems: list[System]
+    systems: list[ComparedSystem]
     teacher: str
     teacher_beam: int
     beam_sizes: list[int]
@@ -53,7 +53,7 @@ class Task(Section):
     config_hash: str
 
 
-class Part(TypedDict):
+class LengthGroup(TypedDict):
     """A part of a test set, by the length of the source. words: of the shortest and of the longest sentence."""
 
     words: list[int]
@@ -61,7 +61,7 @@ class Part(TypedDict):
     bleu: float
 
 
-class Scores(Quality, Comet):
+class OutputScores(GapQuality, Comet):
     """The scores of one output. agreement: with the teacher's output; exact: share of equal sentences."""
 
     bleu_lowercased: float
@@ -70,10 +70,10 @@ class Scores(Quality, Comet):
     bleu_p_teacher: float
     agreement_bleu: float
     agreement_exact: float
-    by_length: list[Part]
+    by_length: list[LengthGroup]
 
 
-class Scored(System, Scores):
+class Scored(ComparedSystem, OutputScores):
     """A system with its scores."""
 
 
@@ -98,7 +98,7 @@ class Differences(TypedDict):
     bleu_p: list[float]
 
 
-class Twins(TypedDict):
+class TwinTrainings(TypedDict):
     """Whether two trainings read the same sentences, and how they differ; None where the data is unknown."""
 
     twins: bool | None
@@ -113,7 +113,7 @@ class Trainings(TypedDict):
     than: str | None
 
 
-class Comparison(Trainings, Twins, Differences):
+class Comparison(Trainings, TwinTrainings, Differences):
     """A student against itself after another mixture, ``than``."""
 
 
@@ -133,7 +133,7 @@ class Beam(TypedDict):
     changes: NotRequired[list[Change]]
 
 
-class Sentence(TypedDict):
+class DifferentSentence(TypedDict):
     """A sentence where student and teacher differ. chrf: of the student's output against the teacher's."""
 
     line: int
@@ -148,13 +148,13 @@ class Different(TypedDict):
     """The sentences where a system differs most from the teacher."""
 
     system: str
-    sentences: list[Sentence]
+    sentences: list[DifferentSentence]
 
 
 BeamSize = Annotated[str, Meta(pattern=r"^\d+$")]  # a key of JSON, which has no numbers there
 
 
-class TestSet(TypedDict):
+class TestSetGap(TypedDict):
     """beams: by beam size."""
 
     sentences: int
@@ -169,5 +169,5 @@ class Gap(TypedDict):
     config_hash: str
     teacher: str
     teacher_beam: int
-    systems: list[System]
-    test_sets: dict[str, TestSet]
+    systems: list[ComparedSystem]
+    test_sets: dict[str, TestSetGap]

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 
-class Phase(Struct):
+class RecordedPhase(Struct):
     """A phase of a training. accumulate: batches of an update."""
 
     end: int  # last step
@@ -25,7 +25,7 @@ class LeftOut(Struct):
     of: int
 
 
-class Point(Struct):
+class CurvePoint(Struct):
     """A point of the learning curve; kept curves that were read from pictures have only some of the values."""
 
     step: int
@@ -55,7 +55,7 @@ class Learning(Struct, kw_only=True):
     system: str
     role: str
     steps: int | None = None
-    phases: list[Phase]
+    phases: list[RecordedPhase]
     shape: str
     parameters: int
     seed: int | None = None
@@ -65,12 +65,12 @@ class Learning(Struct, kw_only=True):
     seen: Seen
     left_out: LeftOut | None = None
     seconds: float  # of updates
-    training: list[Point]
+    training: list[CurvePoint]
     validation: list[Score]
     averages: list[Average]
 
 
-class Weights(Struct):
+class RandomWeights(Struct):
     """The part of ``learning.json`` that weights have even if they are random (export.untrained)."""
 
     shape: str

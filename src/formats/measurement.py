@@ -176,7 +176,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Place:
+class RecordPlace:
     """What a record was measured for. All are keys; what people read instead is in the report of its table."""
 
     paper: str = noted("folder of the paper in `papers/` that it was measured for", default="", only=SPEED_TABLES)
@@ -191,7 +191,7 @@ class Place:
 class Measurement:
     """One configuration of one system on one test set. In JSON it is flat, with the fields in this order."""
 
-    place: Place = field(default_factory=Place)
+    place: RecordPlace = field(default_factory=RecordPlace)
     study: str = required("name of the study")
     system: System
     decoding: Decoding

@@ -3,7 +3,7 @@
 from typing import NotRequired, TypedDict
 
 
-class Translated(TypedDict):
+class TranslatedInputs(TypedDict):
     """One list of inputs, translated. Counts are of its lines.
 
     bleu, chrf: only with references; lowercased: without regard to case, only where case was changed and for the clean
@@ -24,7 +24,7 @@ class Translated(TypedDict):
     twice: int
 
 
-class Row(TypedDict):
+class RobustnessRow(TypedDict):
     """A system, its type and its search. protected: by nmt_frontier.text. lists: by name, those of measure.perturb.
 
     recased: some of these again, without capitals.
@@ -37,8 +37,8 @@ class Row(TypedDict):
     beam_size: int
     vocabulary_map: bool
     protected: NotRequired[bool]
-    lists: dict[str, Translated]
-    recased: NotRequired[dict[str, Translated]]
+    lists: dict[str, TranslatedInputs]
+    recased: NotRequired[dict[str, TranslatedInputs]]
 
 
 class Robustness(TypedDict):
@@ -50,4 +50,4 @@ class Robustness(TypedDict):
     languages: list[str]
     seed: int
     signatures: dict[str, str]
-    rows: list[Row]
+    rows: list[RobustnessRow]

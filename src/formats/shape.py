@@ -23,7 +23,7 @@ CELLS = ("lstm", "gru")  # of a recurrent model
 
 
 @dataclass(frozen=True)
-class Transformer:
+class TransformerShape:
     """A Transformer (Vaswani et al. 2017). ``share_embeddings`` ties source, target and softmax weights.
 
     units: of embeddings and layers; ffn_units: inside the feed-forward layers; decoder: one of DECODERS. Raises
@@ -83,7 +83,7 @@ class Transformer:
 
 
 @dataclass(frozen=True)
-class Recurrent:
+class RecurrentShape:
     """LSTM or GRU layers and Luong's attention (Luong et al. 2015). units: of a layer, both directions together."""
 
     cell: str
@@ -143,7 +143,7 @@ class Recurrent:
 
 
 @dataclass(frozen=True)
-class Conditional:
+class ConditionalShape:
     """Nematus' conditional GRU: one layer in both directions, and a decoder that attends inside its step.
 
     A step of the encoder passes ``encoder_transitions`` gated recurrent units, one of the decoder
@@ -182,7 +182,7 @@ class Conditional:
 
 
 @dataclass(frozen=True)
-class FullyConnected:
+class FullyConnectedShape:
     """A recurrent bottom and fully connected layers on top (Devlin 2017, "Sharp Models on Dull Hardware").
 
     The encoder is a gated recurrent layer in both directions, the decoder one such unit with additive attention and
@@ -221,7 +221,7 @@ class FullyConnected:
 
 
 @dataclass(frozen=True)
-class Custom:
+class CustomShape:
     """A model of OpenNMT-tf's catalogue by name, or a ``.py`` file with a function ``model``."""
 
     model: str
@@ -246,12 +246,12 @@ class Custom:
         """None: unknown before OpenNMT-tf builds the model."""
 
 
-Shape = Transformer | Recurrent | Conditional | FullyConnected | Custom
+Shape = TransformerShape | RecurrentShape | ConditionalShape | FullyConnectedShape | CustomShape
 KINDS: dict[str, tuple[type[Shape], str]] = {
-    "model": (Custom, "model of the catalogue"),
-    "cell": (Recurrent, "recurrent model"),
-    "decoder_transitions": (Conditional, "conditional recurrent model"),
-    "fully_connected_layers": (FullyConnected, "recurrent model with fully connected layers"),
+    "model": (CustomShape, "model of the catalogue"),
+    "cell": (RecurrentShape, "recurrent model"),
+    "decoder_transitions": (ConditionalShape, "conditional recurrent model"),
+    "fully_connected_layers": (FullyConnectedShape, "recurrent model with fully connected layers"),
 }
 
 
@@ -270,7 +270,9 @@ def shape(values: Values) -> Shape:
 def self_attention(values: Mapping[str, Any] | None) -> bool:
     """Whether this is a Transformer whose decoder has self-attention, or a model by its name."""
     values = present(values or {})
-    return _kind(values)[0] in (Transformer, Custom) and values.get("decoder", SELF_ATTENTION) == SELF_ATTENTION
+    return (
+        _kind(values)[0] in (TransformerShape, CustomShape) and values.get("decoder", SELF_ATTENTION) == SELF_ATTENTION
+    )
 
 
 def architecture(values: Mapping[str, Any]) -> str:
@@ -278,31 +280,31 @@ def architecture(values: Mapping[str, Any]) -> str:
     values = present(values)
     kind, name = _kind(values)
     decoder = values.get("decoder", SELF_ATTENTION)
-    return f"{decoder} decoder" if kind is Transformer and decoder != SELF_ATTENTION else name
+    return f"{decoder} decoder" if kind is TransformerShape and decoder != SELF_ATTENTION else name
 
 
 _LAYERS = r"(?P<encoder_layers>\d+):(?P<decoder_layers>\d+)"
 _WIDTHS = r"d(?P<units>\d+) e(?P<embedding_units>\d+)"
 NOTATIONS: dict[type[Shape], str] = {  # of the texts, without the end " shared"
-    Transformer: rf"{_LAYERS} d(?P<units>\d+) ff(?P<ffn_units>\d+) h(?P<heads>\d+)"
+    TransformerShape: rf"{_LAYERS} d(?P<units>\d+) ff(?P<ffn_units>\d+) h(?P<heads>\d+)"
     rf"( (?P<decoder>{'|'.join(DECODERS)}))?",
-    Recurrent: rf"(?P<bidirectional>bi)?(?P<cell>GRU|LSTM) {_LAYERS} {_WIDTHS}",
-    Conditional: rf"conditional GRU (?P<encoder_transitions>\d+):(?P<decoder_transitions>\d+) {_WIDTHS}",
-    FullyConnected: rf"GRU {_WIDTHS} FC (?P<fully_connected_layers>\d+)x(?P<fully_connected_units>\d+)",
+    RecurrentShape: rf"(?P<bidirectional>bi)?(?P<cell>GRU|LSTM) {_LAYERS} {_WIDTHS}",
+    ConditionalShape: rf"conditional GRU (?P<encoder_transitions>\d+):(?P<decoder_transitions>\d+) {_WIDTHS}",
+    FullyConnectedShape: rf"GRU {_WIDTHS} FC (?P<fully_connected_layers>\d+)x(?P<fully_connected_units>\d+)",
 }
 
 
 def of_text(text: str) -> tuple[type[Shape], Values]:
     """The kind of the shape that a text names, as records and model.json have it, and its values.
 
-    Values of models from elsewhere may be none that the kind takes. A text without this form is a name: ``Custom``.
+    Values of models from elsewhere may be none that the kind takes. Text without this form is a name: ``CustomShape``.
     """
     for kind, notation in NOTATIONS.items():
         if found := re.fullmatch(f"{notation}(?P<share_embeddings> shared)?", text):
             given = {name: value for name, value in found.groupdict().items() if value}
             flags = {"bidirectional", "share_embeddings"}
             return kind, {name: name in flags or _read(value) for name, value in given.items()}
-    return Custom, {"model": text}
+    return CustomShape, {"model": text}
 
 
 def _read(value: str) -> int | str:
@@ -312,9 +314,13 @@ def _read(value: str) -> int | str:
 def decoder_kind(text: str) -> str:
     """The kind of decoder in the text of a shape: one of DECODERS, its recurrent unit, or the name of a model."""
     kind, values = of_text(text)
-    if kind is Recurrent:
+    if kind is RecurrentShape:
         return str(values["cell"]).upper()
-    named = {Conditional: "conditional GRU", FullyConnected: "GRU below fully connected layers", Custom: text}
+    named = {
+        ConditionalShape: "conditional GRU",
+        FullyConnectedShape: "GRU below fully connected layers",
+        CustomShape: text,
+    }
     return named.get(kind) or values.get("decoder", SELF_ATTENTION)
 
 
@@ -325,7 +331,7 @@ def present(values: Mapping[str, Any]) -> Values:
 
 def _kind(present: Values) -> tuple[type[Shape], str]:
     """The class of a shape and its name in messages."""
-    return next((KINDS[key] for key in KINDS if key in present), (Transformer, "Transformer"))
+    return next((KINDS[key] for key in KINDS if key in present), (TransformerShape, "Transformer"))
 
 
 @cache

@@ -146,7 +146,7 @@ class ConditionalDecoder(AttentiveDecoder):
 
 
 class ConditionalGRU(opennmt.models.SequenceToSequence):
-    """Arguments as in formats.shape.Conditional; dropout is a probability."""
+    """Arguments as in formats.shape.ConditionalShape; dropout is a probability."""
 
     def __init__(
         self, encoder_transitions: int, decoder_transitions: int, units: int, embedding_units: int,

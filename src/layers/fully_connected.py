@@ -54,7 +54,7 @@ class FullyConnectedDecoder(AttentiveDecoder):
 
 
 class FullyConnectedGRU(opennmt.models.SequenceToSequence):
-    """Arguments as in formats.shape.FullyConnected; dropout is a probability."""
+    """Arguments as in formats.shape.FullyConnectedShape; dropout is a probability."""
 
     def __init__(
         self, fully_connected_layers: int, fully_connected_units: int, units: int, embedding_units: int,

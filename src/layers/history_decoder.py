@@ -143,7 +143,7 @@ class HistoryDecoder(SelfAttentionDecoder):
 
 
 class HistoryTransformer(opennmt.models.Transformer):
-    """A Transformer with a HistoryDecoder. Arguments as in formats.shape.Transformer; dropout is a probability."""
+    """A Transformer with a HistoryDecoder. Arguments as in formats.shape.TransformerShape; dropout is a probability."""
 
     def __init__(
         self, decoder: str, encoder_layers: int, decoder_layers: int, units: int, ffn_units: int, heads: int,

@@ -13,7 +13,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from findings.metrics import bleu
 from formats import records
-from formats.gap import Quality
+from formats.gap import GapQuality
 
 SEED = 12345  # sacreBLEU's own
 
@@ -76,14 +76,14 @@ class TestSet:
         self._chrf = Scorer(CHRF(references=references))
         self._sentences = len(references[0])
         self._bootstrap = Bootstrap(self._sentences, samples)
-        self._scored: dict[tuple[str, ...], tuple[Quality, Floats]] = {}
+        self._scored: dict[tuple[str, ...], tuple[GapQuality, Floats]] = {}
 
-    def score(self, path: Path) -> tuple[Quality, Floats]:
+    def score(self, path: Path) -> tuple[GapQuality, Floats]:
         """Scores with signatures, and BLEU of the resamples."""
         outputs = tuple(records.read_output(path, self._sentences))
         if outputs not in self._scored:
             statistics = self._bleu.statistics(list(outputs))
-            scores: Quality = {
+            scores: GapQuality = {
                 "bleu": self._bleu.score(statistics.sum(0)),
                 "bleu_signature": self._bleu.signature,
                 "chrf": self._chrf.score(self._chrf.statistics(list(outputs)).sum(0)),

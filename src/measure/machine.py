@@ -46,7 +46,7 @@ class Choices(TypedDict):
     tiles: dict[str, str]
 
 
-class Ability(experiments.Machine):
+class Ability(experiments.TimedMachine):
     """What a core can do. peaks: operations per second by type. levels: the caches and the memory, nearest first."""
 
     cores: int

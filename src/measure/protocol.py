@@ -16,7 +16,7 @@ from typing import TypedDict
 
 from findings import cost
 from findings.comparison import of_test_set
-from formats.measurement import UNTRAINED, Conditions, Measurement, Place, System
+from formats.measurement import UNTRAINED, Conditions, Measurement, RecordPlace, System
 from formats.schema_from_dataclass import columns
 from measure import kept_runs, timing_loop
 from measure.configuration import Benchmark, Configuration, ModelFolder
@@ -124,7 +124,7 @@ def timed(todo: list[Configuration], args: argparse.Namespace) -> list[Measureme
     return of_test_set(measured(todo, pick(Benchmark, args)), args.test_sets[0][0])
 
 
-def placed(by_place: dict[Place, Configuration], args: argparse.Namespace) -> list[Measurement]:
+def placed(by_place: dict[RecordPlace, Configuration], args: argparse.Namespace) -> list[Measurement]:
     """As ``timed``, for the configurations of the rows of a table."""
     records = timed([*by_place.values()], args)
     return [replace(record, place=place) for place, record in zip(by_place, records, strict=True)]

@@ -17,7 +17,7 @@ from findings.loops import looping, said_twice
 from findings.metrics import bleu
 from findings.survival import survive
 from formats import records
-from formats.robustness import Robustness, Row, Translated
+from formats.robustness import Robustness, RobustnessRow, TranslatedInputs
 from measure.perturb import CASE, CLEAN, JOINED, PERTURBATIONS, SUITE, WORDS
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
@@ -32,7 +32,7 @@ LONG = 3  # times the length that is expected
 SHORT = 10  # characters more that even one word may take
 RECASED = (CLEAN, "upper_case", "title_case")  # the lists that are also translated with --recase
 Lines = list[tuple[str, ...]]
-Decoded = tuple[Translator, dict[str, Translated]]
+Decoded = tuple[Translator, dict[str, TranslatedInputs]]
 
 
 def installed(models: Iterable[Path]) -> list[Path]:
@@ -82,7 +82,7 @@ class Lists:
             found[key] = str(metric.get_signature())
         return found
 
-    def translated(self, name: str, outputs: Sequence[str]) -> Translated:
+    def translated(self, name: str, outputs: Sequence[str]) -> TranslatedInputs:
         """The scores and counts of the translations of a list."""
         lines = self.lines[name]
         references = [[row[1] for row in lines]]
@@ -96,7 +96,7 @@ class Lists:
             "twice": sum(said_twice(output) and not said_twice(source) for source, output in short),
         }
         found = {"sentences": len(lines), **scores, "survived": survived(lines, outputs), **counts}
-        return cast(Translated, found)
+        return cast(TranslatedInputs, found)
 
 
 def survived(lines: Lines, outputs: Sequence[str]) -> dict[str, list[int]]:
@@ -117,7 +117,7 @@ def decoded(model: Path, names: Iterable[str], lists: Lists, folder: Path | None
     ways = [f"beam{options['beam_size']}", *["protected"] * bool(options["protect"]), *["recased"] * options["recase"]]
     named = f"{about.system or model.parent.name}, {model.name}, {', '.join(ways)}"
     names = [name for name in names if name in lists.lines]
-    found: dict[str, Translated] = {}
+    found: dict[str, TranslatedInputs] = {}
     for name in progress(names, named, len(names), "list"):
         outputs = list(translator.translate(row[0] for row in lists.lines[name]))
         found[name] = lists.translated(name, outputs)
@@ -128,7 +128,9 @@ def decoded(model: Path, names: Iterable[str], lists: Lists, folder: Path | None
     return translator, found
 
 
-def rows(models: Iterable[Path], beam_sizes: Sequence[int], lists: Lists, args: argparse.Namespace) -> Iterable[Row]:
+def rows(
+    models: Iterable[Path], beam_sizes: Sequence[int], lists: Lists, args: argparse.Namespace
+) -> Iterable[RobustnessRow]:
     """Every system with every beam, and those that learned it also with protection.
 
     The translations are written into the folder ``args.translations``.
@@ -141,7 +143,7 @@ def rows(models: Iterable[Path], beam_sizes: Sequence[int], lists: Lists, args: 
             translator, found = decoded(model, lists.lines, lists, args.translations, **options)
             _, recased = decoded(model, RECASED, lists, args.translations, **options | {"recase": True})
             about = translator.description
-            row = Row(
+            row = RobustnessRow(
                 system=about.system or model.parent.name,
                 role=about.role or "imported",
                 engine=about.engine,

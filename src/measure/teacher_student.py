@@ -25,18 +25,18 @@ from formats.gap import (
     Beam,
     Change,
     Comet,
+    ComparedSystem,
     Comparison,
     Differences,
+    DifferentSentence,
     Gap,
     Group,
-    Part,
+    LengthGroup,
+    OutputScores,
     Scored,
-    Scores,
-    Sentence,
-    System,
     Task,
     Trainings,
-    Twins,
+    TwinTrainings,
 )
 from measure import training_differences
 from measure.bootstrap import TestSet
@@ -68,7 +68,7 @@ class Compared(TestSet):
         edges = np.quantile(self._words, np.arange(1, PARTS) / PARTS, method="inverted_cdf")
         self._part = np.searchsorted(edges, self._words, side="left")
 
-    def row(self, path: Path) -> Scores:
+    def row(self, path: Path) -> OutputScores:
         """The scores of one output, its likeness to the teacher's, and BLEU by length."""
         lines = records.read_output(path, len(self.pairs))
         references = [[reference for _, reference in self.pairs]]
@@ -85,7 +85,7 @@ class Compared(TestSet):
             "by_length": self._by_length(lines),
         }
 
-    def _by_length(self, lines: list[str]) -> list[Part]:
+    def _by_length(self, lines: list[str]) -> list[LengthGroup]:
         """BLEU of each part of the test set, from short sentences to long ones."""
         sufficient = self._bleu.statistics(lines)
         return [
@@ -98,13 +98,13 @@ class Compared(TestSet):
             if len(rows)
         ]
 
-    def most_different(self, path: Path) -> list[Sentence]:
+    def most_different(self, path: Path) -> list[DifferentSentence]:
         """The sentences where an output is least like the teacher's (lowest sentence chrF)."""
         lines, metric = records.read_output(path, len(self.pairs)), CHRF()
-        rows: list[Sentence] = []
+        rows: list[DifferentSentence] = []
         for number, (line, teacher, pair) in enumerate(zip(lines, self.teacher, self.pairs, strict=True), 1):
             score = metric.sentence_score(line, [teacher]).score
-            row: Sentence = {
+            row: DifferentSentence = {
                 "line": number,
                 "chrf": score,
                 "source": pair[0],
@@ -179,7 +179,7 @@ def tested(pairs: list[Pair], test_set: Compared, output: dict[str, Path]) -> Di
     }
 
 
-def apart(system: Scored, other: Scored) -> Twins:
+def apart(system: Scored, other: Scored) -> TwinTrainings:
     """Whether two systems are twins, and how they differ; None where their training data is unknown."""
     own, others = system.get("learned"), other.get("learned")
     if not own or not others:
@@ -189,7 +189,7 @@ def apart(system: Scored, other: Scored) -> Twins:
 
 
 def explain(
-    systems: list[System],
+    systems: list[ComparedSystem],
     teacher: tuple[str, int],
     beams: list[int],
     test_sets: dict[str, Path],
@@ -225,7 +225,7 @@ def explain(
     return result
 
 
-def of_beam(systems: list[System], test_set: Compared, outputs: Path, file: str) -> Beam:
+def of_beam(systems: list[ComparedSystem], test_set: Compared, outputs: Path, file: str) -> Beam:
     """The systems that have an output of this name; an ensemble has no greedy one."""
     paths = {s["system"]: outputs / s["system"] / file for s in systems if (outputs / s["system"] / file).exists()}
     rows: list[Scored] = [
@@ -250,7 +250,7 @@ def main() -> None:
     args = parser.parse_args()
     task: Task = args.task
     learned = training_differences.read(args.learned)
-    systems: list[System] = [{**system, "learned": learned.get(system["system"])} for system in task.systems]
+    systems: list[ComparedSystem] = [{**system, "learned": learned.get(system["system"])} for system in task.systems]
     result = explain(
         systems,
         (task.teacher, task.teacher_beam),

@@ -13,7 +13,7 @@ from typing import Any
 from findings import captions, comparison
 from findings.best_model import STUDENTS
 from findings.comparison import BASELINE, BEAM, CTRANSLATE2, NATIVE, Contrast, contrasts, controls, matching
-from formats.gap import Beam, Differences, Gap, TestSet
+from formats.gap import Beam, Differences, Gap, TestSetGap
 from formats.learning import Learning
 from formats.measurement import Measurement, Spread
 from formats.rounding import OtherCpus
@@ -58,7 +58,7 @@ def known(rows: list[Row]) -> list[Row]:
     return [{name: cell for name, cell in row.items() if name not in left} for row in rows]
 
 
-def trainings(test_set: TestSet) -> Iterator[Row]:
+def trainings(test_set: TestSetGap) -> Iterator[Row]:
     """A row for each pair of mixtures of a student, greedy and with a beam. p: of the least significant seed."""
     for beam, result in shown(test_set["beams"]):
         for pair in result["comparisons"]:
@@ -147,7 +147,7 @@ def engine_and_search(record: Measurement) -> str:
     return f"{captions.engine_label(record)}, {captions.search(record)}"
 
 
-def changes(test_set: TestSet, records: list[Measurement]) -> Iterator[Row]:
+def changes(test_set: TestSetGap, records: list[Measurement]) -> Iterator[Row]:
     """Students that differ in one setting of network or training; the ratio of speeds over all ways to decode both."""
     systems = (one.system for one in comparison.systems(records).values())
     students = {(system.student, system.mixture): system.name for system in systems}

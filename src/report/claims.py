@@ -13,7 +13,7 @@ from operator import sub
 from pathlib import Path
 from typing import NamedTuple
 
-from formats.measurement import Place
+from formats.measurement import RecordPlace
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_yaml
 
@@ -107,9 +107,9 @@ class Printed(NamedTuple):
     other: "Printed | None" = None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> RecordPlace:
         """That of a record that was measured for it."""
-        return Place(self.paper, self.table, self.row, self.way)
+        return RecordPlace(self.paper, self.table, self.row, self.way)
 
     @property
     def key(self) -> Key:
@@ -162,7 +162,7 @@ def value(paper: str, table: str, row: int, quantity: str = "", test_set: str = 
     return found
 
 
-def row_name(place: Place) -> str:
+def row_name(place: RecordPlace) -> str:
     """A row of a paper's table for people, with its way. Raises UserError for one that claims.csv lacks."""
     rows = (printed for printed in of_paper(place.paper) if (printed.table, printed.row) == (place.table, place.row))
     if (printed := next(rows, None)) is None:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from formats.robustness import Robustness, Row, Translated
+from formats.robustness import Robustness, RobustnessRow, TranslatedInputs
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import document
 from nmt_frontier.text.items import KINDS
@@ -59,7 +59,7 @@ def read(path: Path) -> Robustness:
     return found
 
 
-def label(row: Row) -> str:
+def label(row: RobustnessRow) -> str:
     """``deep int8 greedy map``, as in the tables of measurements."""
     search = "greedy" if row["beam_size"] == 1 else f"beam {row['beam_size']}"
     engine = "" if row["engine"] == "native" else f" {row['engine']}"
@@ -72,7 +72,7 @@ def name_of(key: str) -> str:
     return LISTS.get(key, key.replace("_", " "))
 
 
-def translated(row: Row) -> dict[Part, Translated]:
+def translated(row: RobustnessRow) -> dict[Part, TranslatedInputs]:
     """Everything that was translated with references; the clean test set first."""
     found = {Part(name): part for name, part in row["lists"].items() if name not in ALONE}
     return found | {Part(name, True): part for name, part in row.get("recased", {}).items()}
@@ -82,7 +82,7 @@ def parts(data: Robustness) -> list[Part]:
     return [*translated(data["rows"][0])]
 
 
-def score(part: Translated, key: Score, cased: bool) -> float:
+def score(part: TranslatedInputs, key: Score, cased: bool) -> float:
     """BLEU or chrF, with or without regard to case."""
     if key == "bleu":
         value = part.get("bleu") if cased else part.get("bleu_lowercased")
@@ -93,18 +93,18 @@ def score(part: Translated, key: Score, cased: bool) -> float:
     return value
 
 
-def lost(row: Row, of: Part, key: Score = "bleu") -> float:
+def lost(row: RobustnessRow, of: Part, key: Score = "bleu") -> float:
     """What a perturbation changes a score by, without regard to case where case was changed."""
     part = translated(row)[of]
     return score(part, key, key in part) - score(row["lists"][CLEAN.name], key, key in part)
 
 
-def survived(row: Row, kind: str) -> list[int]:
+def survived(row: RobustnessRow, kind: str) -> list[int]:
     """Lines of the perturbed test set where a kind survives, and all of that kind."""
     return row["lists"][kind]["survived"][kind]
 
 
-def counted(row: Row, key: Failure) -> str:
+def counted(row: RobustnessRow, key: Failure) -> str:
     """The share of lines of all lists that are loops, empty, or long; of those without references, said twice."""
     lists = [part for name, part in row["lists"].items() if key != "twice" or name in ALONE]
     lines = sum(part["sentences"] for part in lists)

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
-from formats.gap import Beam, Gap, Group, Scored, System, TestSet, Trainings, Twins
+from formats.gap import Beam, ComparedSystem, Gap, Group, Scored, TestSetGap, Trainings, TwinTrainings
 from formats.measurement import Spread
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, typed
@@ -43,7 +43,7 @@ def read(path: Path) -> Gap:
     return typed(gap, Gap, f"{path}: not made by measure.teacher_student")
 
 
-def label(row: Group | System) -> str:
+def label(row: Group | ComparedSystem) -> str:
     """The name of a group of seeds, from the group or one of its systems: ``deep, distilled``."""
     return row["student"] if row["mixture"] is None else f"{row['student']}, {row['mixture']}"
 
@@ -72,7 +72,7 @@ def words(rows: Iterable[dict[str, str]]) -> str:
     return markup.table(rows, left=rows[0]) + "\n"
 
 
-def scores(test_set: TestSet) -> Iterator[dict[str, str]]:
+def scores(test_set: TestSetGap) -> Iterator[dict[str, str]]:
     """A row for each group and beam size."""
     for beam, result in test_set["beams"].items():
         for group in result["groups"]:
@@ -92,7 +92,7 @@ def scores(test_set: TestSet) -> Iterator[dict[str, str]]:
             }
 
 
-def pairs(test_set: TestSet, kind: str) -> Iterator[dict[str, str]]:
+def pairs(test_set: TestSetGap, kind: str) -> Iterator[dict[str, str]]:
     """A row for each pair and beam size. kind: ``comparisons`` of two mixtures, or ``changes`` of one setting."""
     for beam, result in test_set["beams"].items():
         for pair in result["comparisons"] if kind == "comparisons" else result.get("changes", ()):
@@ -109,7 +109,7 @@ def pairs(test_set: TestSet, kind: str) -> Iterator[dict[str, str]]:
             }
 
 
-class Closed(Trainings, Twins):
+class Closed(Trainings, TwinTrainings):
     """What a mixture closes of the gap that another one leaves (``closed``)."""
 
     gap: float
@@ -155,7 +155,7 @@ def mean(rows: list[Scored], key: Score) -> float:
     return sum(row[key] for row in rows) / len(rows)
 
 
-def sentences(test_set: TestSet) -> str:
+def sentences(test_set: TestSetGap) -> str:
     """A small table for each of the sentences where a student is least like the teacher."""
     different = test_set["most_different"]
     parts = [f"### Where {different['system']} differs most from the teacher\n"]

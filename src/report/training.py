@@ -17,7 +17,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from formats.learning import Learning, Phase
+from formats.learning import Learning, RecordedPhase
 from nmt_frontier.files import document
 from report import figure, markup
 
@@ -65,7 +65,7 @@ def updates(learning: Learning) -> dict[str, str]:
     }
 
 
-def phases(ends: list[Phase]) -> list[str]:
+def phases(ends: list[RecordedPhase]) -> list[str]:
     """The steps of each phase, with the batches of an update where there are several."""
     starts = [0, *(phase.end for phase in ends)]
     return [
@@ -104,13 +104,13 @@ def group(system: str) -> str:
     return re.sub(r"-seed\d+$", "", system)
 
 
-def series(values: list[tuple[int, float | None]], phases: list[Phase]) -> tuple[list[int], list[float]]:
+def series(values: list[tuple[int, float | None]], phases: list[RecordedPhase]) -> tuple[list[int], list[float]]:
     """Batches, and the values that were measured after them. values: each with its step; None is left out."""
     known = [(batches(step, phases), value) for step, value in values if value is not None]
     return [place for place, _ in known], [value for _, value in known]
 
 
-def batches(step: int, phases: list[Phase]) -> int:
+def batches(step: int, phases: list[RecordedPhase]) -> int:
     """How many batches were read for the updates up to ``step``."""
     total = start = 0
     for phase in phases:

@@ -1,7 +1,7 @@
 """The operations of a training, and the memory, time and GPUs that jobs request from Snakemake."""
 
 from corpora.settings import Corpus
-from formats.shape import Custom, Values, shape
+from formats.shape import CustomShape, Values, shape
 from study.configuration import StudyConfiguration
 from study.systems import Trained, base, drawn
 from train.schedule import SHUFFLE_BUFFER
@@ -62,7 +62,7 @@ def operations(values: Values, entries: int) -> float | None:
     pieces the decoder and the output layer, so a piece passes half of the weights on average. Embeddings are looked up.
     """
     built = shape(values)
-    if isinstance(built, Custom):
+    if isinstance(built, CustomShape):
         return None
     parameters = built.parameters(entries)
     looked_up = 0 if built.share_embeddings else 2 * entries * getattr(built, "embedding_units", built.units)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from formats.shape import Transformer, Values, registry, shape
+from formats.shape import TransformerShape, Values, registry, shape
 from study.configuration import StudyConfiguration
 from study.configuration.systems import StudentSection, TeacherSection
 from study.expansion import BATCHES, LENGTHS
@@ -90,8 +90,8 @@ def _layer_problems(path: str, student: StudentSection, parent: Values | None) -
     except ValueError:  # as the check of shapes says
         return
     where = f"{path}.start_layers"
-    if not isinstance(own, Transformer) or not isinstance(other, Transformer):
-        kind = other if isinstance(own, Transformer) else own
+    if not isinstance(own, TransformerShape) or not isinstance(other, TransformerShape):
+        kind = other if isinstance(own, TransformerShape) else own
         yield f"{where}: is for Transformers, not for {kind}"
         return
     if replace(other, encoder_layers=own.encoder_layers, decoder_layers=own.decoder_layers) != own:
@@ -161,13 +161,13 @@ def _shape_problems(path: str, system: TeacherSection | StudentSection) -> Itera
     if (file := getattr(built, "file", None)) and not file.is_file():
         yield f"{path}.shape.model: no file {file}"
     precision = system.training.precision if system.training else None
-    if system.training and system.training.alignment and not isinstance(built, Transformer):
+    if system.training and system.training.alignment and not isinstance(built, TransformerShape):
         yield f"{path}.training.alignment: is for Transformers, not for {built}"
     if (
         system.training
         and any(phase.quantization for phase in system.training.phases)
-        and not isinstance(built, Transformer)
+        and not isinstance(built, TransformerShape)
     ):
         yield f"{path}.training: quantization is for Transformers, not for {built}"
-    if precision == "bfloat16" and not isinstance(built, Transformer):
+    if precision == "bfloat16" and not isinstance(built, TransformerShape):
         yield f"{path}.training.precision: {precision} is for Transformers; train {built} in float32"

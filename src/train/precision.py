@@ -5,7 +5,7 @@ one core of an Intel Xeon (Emerald Rapids), while 128 units gain nothing on a Ze
 (benchmarks/training.py). Widths between were not measured with AMX, so they train in float32.
 """
 
-from formats.shape import Shape, Transformer
+from formats.shape import Shape, TransformerShape
 from nmt_frontier import cpu
 
 FLOAT32, BFLOAT16 = TYPES = ("float32", "bfloat16")
@@ -15,7 +15,7 @@ GAIN = 1.92  # speed of such a training over float32
 
 def pays(built: Shape, device: str) -> bool:
     """Whether a model of this shape trains faster in bfloat16 on this machine."""
-    wide = isinstance(built, Transformer) and built.units >= WIDE
+    wide = isinstance(built, TransformerShape) and built.units >= WIDE
     return wide and device == "cpu" and cpu.multiplies_bfloat16()
 
 

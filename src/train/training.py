@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from common.batch_job import BatchJob
 from formats import learning, records
-from formats.shape import Custom, shape
+from formats.shape import CustomShape, shape
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_text
 from train import guided_alignment, optimizer, other_vocabulary, settings, start_layers
@@ -64,7 +64,7 @@ class Training:
         guided_alignment.install_cost()
         self._replicas = Replicas(training.device, training.gpus)
         self._settings, self._files, self._job = settings, files, job
-        self._autograph = isinstance(built, Custom)  # other shapes have no condition on a tensor
+        self._autograph = isinstance(built, CustomShape)  # other shapes have no condition on a tensor
         self._pairs = [sum(corpus["drawn"] for corpus in read_json(path)["corpora"]) for path in files.epochs]
         self.model = described_model(run, built, training.dropout)
         sampling = training.sampling
@@ -77,7 +77,7 @@ class Training:
         self.model.initialize(self._vocabulary, params=opennmt_parameters(training, steps))
         with self._replicas.scope():
             self._restore(run)
-        if isinstance(built, Custom) and not converts(self.model):
+        if isinstance(built, CustomShape) and not converts(self.model):
             raise UserError(f"shape {built}: CTranslate2 has no such model; a recurrent one is a shape with `cell`")
         self.validation = Validation(
             decoder(self.model, files.dev_source, files.threads),
@@ -220,10 +220,10 @@ class Training:
         number, batches = self._position()
         return number + (batches / self._epoch_batches() if batches else 0)
 
-    def phases(self) -> list[learning.Phase]:
+    def phases(self) -> list[learning.RecordedPhase]:
         """The last step of each phase, and the batches per update of all replicas together."""
         ends = zip(self._journal.ends(self.schedule), self.schedule, strict=True)
-        return [learning.Phase(end, phase.batches) for end, phase in ends]
+        return [learning.RecordedPhase(end, phase.batches) for end, phase in ends]
 
 
 def prepare_tensorflow(training: settings.TrainingSection, threads: int, seed: int) -> None:

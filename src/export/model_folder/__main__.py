@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 from decode import engines
 from export.model_folder import __doc__ as about
 from export.model_folder import described
-from formats.learning import Weights
+from formats.learning import RandomWeights
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import command
 from nmt_frontier.files import read_json, typed
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="model folder to write")
     args = parser.parse_args()
 
-    weights = typed(read_json(args.learning), Weights, f"{args.learning}: not made by train.train")
+    weights = typed(read_json(args.learning), RandomWeights, f"{args.learning}: not made by train.train")
     description = Description(
         format=1,
         engine=args.engine,

@@ -50,7 +50,7 @@ class Study:
         warning = " Synthetic text of a small grammar: BLEU here says nothing about the translation of real text."
         return f"{'-'.join(self.pair)}: {names}.{warning if builtin else ''}"
 
-    def about(self, system: str) -> gap.System:
+    def about(self, system: str) -> gap.ComparedSystem:
         """The names that distinguish a system from the others."""
         of = self.systems[system]
         return {"system": system, "role": of.role, "student": of.student, "mixture": of.mixture, "seed": of.seed}
@@ -59,11 +59,11 @@ class Study:
     def comparison(self) -> gap.Task:
         """What explains the gap between teachers and students; an ensemble is a teacher."""
         teachers = [
-            gap.System(system=name, student=name, role="teacher", mixture=None, seed=None)
+            gap.ComparedSystem(system=name, student=name, role="teacher", mixture=None, seed=None)
             for name in self.teachers.imitable
         ]
         students = ((self.about(name), self.systems.trained[name]) for name in self.systems.students)
-        systems = [*teachers, *(gap.System(**about, settings=settings(system)) for about, system in students)]
+        systems = [*teachers, *(gap.ComparedSystem(**about, settings=settings(system)) for about, system in students)]
         beam = self.config.distillation.beam_size
         beams = sorted({1, beam, *self.config.decoding.beam_sizes})
         return gap.Task(systems, self.teachers.imitated or "", beam, beams, self.config.target, self.hash)

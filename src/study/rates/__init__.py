@@ -24,7 +24,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from formats import ctranslate2_loading, opennmt_tf
-from formats.shape import Transformer
+from formats.shape import TransformerShape
 from nmt_frontier import cpu, machine
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
@@ -35,7 +35,7 @@ SECONDS = 1.0  # for which each product is repeated
 ROWS = 1500  # positions of a batch
 WIDTH = 128  # units of a feed-forward layer, with four times as many inside
 PIECES = 4000
-TRANSLATOR = Transformer(encoder_layers=3, decoder_layers=2, units=192, ffn_units=768, heads=4)
+TRANSLATOR = TransformerShape(encoder_layers=3, decoder_layers=2, units=192, ffn_units=768, heads=4)
 SENTENCES, LENGTH = 32, 16  # sentences of a translated batch; pieces of each sentence and of each translation
 
 

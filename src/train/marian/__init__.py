@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from formats import marian
-from formats.shape import Conditional, Transformer
+from formats.shape import ConditionalShape, TransformerShape
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
 
@@ -33,10 +33,10 @@ DECODERS: dict[str, Sequence[object]] = {
 }
 
 
-def structure(asked: Transformer | Conditional) -> list[object]:
+def structure(asked: TransformerShape | ConditionalShape) -> list[object]:
     """Marian's options for a shape."""
     options: list[object]
-    if isinstance(asked, Transformer):
+    if isinstance(asked, TransformerShape):
         options = ["--type", "transformer", "--enc-depth", asked.encoder_layers]
         options += ["--dec-depth", asked.decoder_layers, "--dim-emb", asked.units]
         options += ["--transformer-dim-ffn", asked.ffn_units, "--transformer-heads", asked.heads]
@@ -61,7 +61,7 @@ class Schedule:
     seed: int
 
 
-def train(sides: list[Path], asked: Transformer | Conditional, schedule: Schedule, output: Path) -> None:
+def train(sides: list[Path], asked: TransformerShape | ConditionalShape, schedule: Schedule, output: Path) -> None:
     """Train on two aligned files of pieces; ``output`` is a folder with a vocabulary. Raises UserError."""
     vocabulary, warmup = output / marian.VOCABULARY, schedule.warmup
     checkpoint = output / "training" / "model.npz"

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from formats import marian
-from formats.shape import Conditional, Transformer, shape
+from formats.shape import ConditionalShape, TransformerShape, shape
 from nmt_frontier.command_line import json_value, pick, there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import sha256
@@ -31,7 +31,7 @@ def main() -> None:
         asked = shape(args.shape)
     except ValueError as error:
         raise UserError(f"--shape: {error}") from None
-    if not isinstance(asked, Transformer | Conditional):
+    if not isinstance(asked, TransformerShape | ConditionalShape):
         raise UserError(f"--shape: {asked}: only Transformers and models with transitions are trained with Marian here")
     schedule, data = pick(Schedule, args), (args.source, args.target, args.vocabulary)
     # more updates prolong a training

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from formats.learning import Point, Seen
+from formats.learning import CurvePoint, Seen
 from nmt_frontier.files import read_json, typed
 
 
@@ -33,7 +33,7 @@ def read_epochs(paths: Iterable[Path]) -> list[Epoch]:
     return [typed(read_json(path), Epoch, f"{path}: not made by train.sample") for path in paths]
 
 
-def learning_curve(run: Path) -> list[Point]:
+def learning_curve(run: Path) -> list[CurvePoint]:
     """The points of the TensorBoard logs in a run folder, over all restarts, by step."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     from tensorflow import make_ndarray
@@ -50,7 +50,7 @@ def learning_curve(run: Path) -> list[Point]:
     rate = series("steps_per_sec")
     start = min((clock for clock, _ in loss.values()), default=0.0)
     return [
-        Point(
+        CurvePoint(
             step=step,
             loss=value,
             steps_per_second=rate.get(step, (0, 0.0))[1],
@@ -61,7 +61,7 @@ def learning_curve(run: Path) -> list[Point]:
     ]
 
 
-def training_seconds(curve: list[Point]) -> float:
+def training_seconds(curve: list[CurvePoint]) -> float:
     """Seconds spent on updates, without startup, validation, and the pauses after a kill."""
     steps = [0, *(point.step for point in curve)]
     updates = (end - start for start, end in pairwise(steps))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from formats.shape import DECODERS, Custom, decoder_kind, of_text, registry, self_attention, shape
+from formats.shape import DECODERS, CustomShape, decoder_kind, of_text, registry, self_attention, shape
 
 # Table 3 of the WNGT 2020 paper
 PAPER = {"wngt2020-base": 93_324_544, "wngt2020-4-3-2xffn": 18_221_568}
@@ -23,7 +23,7 @@ def test_a_text_has_the_kind_and_the_numbers_of_its_shape(name):
 
 
 def test_other_texts():
-    assert of_text("a.model") == (Custom, {"model": "a.model"})
+    assert of_text("a.model") == (CustomShape, {"model": "a.model"})
     _, values = of_text("8:8 d512 ff1024 h6 shared")  # of another toolkit: heads that do not divide the units
     assert (values["heads"], values["share_embeddings"]) == (6, True)
     assert decoder_kind("biLSTM 2:1 d256 e128") == "LSTM" and decoder_kind("6:6 d512 ff2048 h8 ssru shared") == "ssru"

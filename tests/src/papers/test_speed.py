@@ -19,7 +19,7 @@ from experiments.table_rows import Row
 from findings.comparison import times_faster
 from formats import ctranslate2_products as products
 from formats import measurement, records
-from formats.measurement import Place
+from formats.measurement import RecordPlace
 from measure import score
 from measure.configuration import ModelFolder
 from measure.task import RunTask
@@ -490,7 +490,7 @@ def test_scaling_of_two_engines(two_cores, made_up, native, tmp_path):
 def test_every_switch_is_off_once(two_cores, native, monkeypatch):
     int8, *others = described(*(native / f"native-{kind}" for kind in ("int8", "int16", "float32")))
     found = switches.configurations(int8, others)
-    groups = {Place(row=switches.EVERYTHING, way=way): [] for way in ("", "beam", "workers")}
+    groups = {RecordPlace(row=switches.EVERYTHING, way=way): [] for way in ("", "beam", "workers")}
     for place, configuration in found.items():
         if place in groups:
             first, group = configuration, groups[place]
@@ -583,7 +583,7 @@ def test_the_rows_of_a_papers_table(two_cores, made_up, layered, tmp_path, monke
     fast = Row("x", "int8", vocabulary_map=True)
     monkeypatch.setattr(table3, "ROWS", {"1": Row("x"), "2": fast, "3": fast, "4": Row("x", share=0.5)})
     found = run(table3, tmp_path, "--models", *layered)
-    assert [record.place for record in found] == [Place("wnmt2018", "3", row) for row in "1234"]
+    assert [record.place for record in found] == [RecordPlace("wnmt2018", "3", row) for row in "1234"]
     assert len(made_up) == 2 * 3 and {task.decoding.sentences for task in made_up} == {9, 4}
     rows = rows_of(rungs.table(found))
     assert "1.00 (1.00 to 1.00)" in rows["(3) direct RNN Large"] and "1.00" not in rows["(1) Transformer Large"]
@@ -603,7 +603,7 @@ def test_the_rows_have_the_shapes_that_the_paper_gives_them(paper, table, rows):
     shapes = {claim.row: claim.shape for claim in claims.of_paper(paper) if claim.table == table and claim.shape}
     assert all(shapes[number] == row.system for number, row in rows.items())
     with pytest.raises(UserError, match=rf"{paper}/claims.csv: has no row 99 of table {table}"):
-        claims.row_name(Place(paper, table, "99"))
+        claims.row_name(RecordPlace(paper, table, "99"))
 
 
 def test_threads_change_nothing_but_time():

@@ -20,7 +20,15 @@ from corpora.rules import REGISTRY
 from corpora.settings import LANGUAGES
 from corpora.sources import SOURCES
 from export.vocabulary_map import Knobs
-from formats.shape import CELLS, DECODERS, Conditional, Custom, FullyConnected, Recurrent, Transformer
+from formats.shape import (
+    CELLS,
+    DECODERS,
+    ConditionalShape,
+    CustomShape,
+    FullyConnectedShape,
+    RecurrentShape,
+    TransformerShape,
+)
 from study import config
 from study.keys import PAGE, SCHEMA, page, schema, schema_text
 
@@ -93,7 +101,9 @@ TABLES = {  # keys that the code has in tables of its own
     "Corpus": {*SOURCES},
     "Cleaning": {key for key, _ in REGISTRY.values()},
     "ModelShape": {
-        field.name for kind in (Transformer, Recurrent, Conditional, FullyConnected, Custom) for field in fields(kind)
+        field.name
+        for kind in (TransformerShape, RecurrentShape, ConditionalShape, FullyConnectedShape, CustomShape)
+        for field in fields(kind)
     },
 }
 
