@@ -53,7 +53,7 @@ Scored = tuple[list[int], float]  # pieces, and their log probability divided by
 
 
 @dataclass(frozen=True)
-class Twins:
+class TwinModels:
     """The same weights in both engines. sources: sentences as numbers of the native engine's vocabulary.
 
     peer: translates all sources with the peer, for a beam size. longest: pieces of a translation.
@@ -81,14 +81,16 @@ def numbered(lines: list[str]) -> list[list[int]]:
     return [[first.setdefault(word, len(first)) % decoders.PIECES for word in line.split()] for line in lines]
 
 
-def opennmt_tf(values: dict[str, Any], text: list[list[int]], folder: Path) -> Twins:
+def opennmt_tf(values: dict[str, Any], text: list[list[int]], folder: Path) -> TwinModels:
     model, pieces = decoders.built(values, **decoders.weights(values))
     read_opennmt_tf.of_model(model, pieces, folder).write("float32", folder / "float32")
     sources = [[len(opennmt_vocabulary.CONTROL) + number for number in sentence] for sentence in text]
-    return Twins(worker(folder), sources, lambda beam: decoders.translations(model, sources, beam, LONGEST), LONGEST)
+    return TwinModels(
+        worker(folder), sources, lambda beam: decoders.translations(model, sources, beam, LONGEST), LONGEST
+    )
 
 
-def of_marian(values: dict[str, Any], text: list[list[int]], folder: Path) -> Twins:
+def of_marian(values: dict[str, Any], text: list[list[int]], folder: Path) -> TwinModels:
     model = marian_models.trained(values, folder)
     vocabulary = Vocabulary.read(folder / "float32")
     cut = [sentence[: 1 + place % marian_models.LONGEST] for place, sentence in enumerate(text)]
@@ -100,7 +102,7 @@ def of_marian(values: dict[str, Any], text: list[list[int]], folder: Path) -> Tw
         return [([numbers[piece] for piece in pieces], score) for pieces, score in found]
 
     longest = TIMES * (max(map(len, named)) + 1)
-    return Twins(worker(folder), [*map(vocabulary.numbers, named)], peer, longest)
+    return TwinModels(worker(folder), [*map(vocabulary.numbers, named)], peer, longest)
 
 
 PEERS = {"opennmt-tf": (decoders.SHAPES, opennmt_tf), "marian": (marian_models.SHAPES, of_marian)}
@@ -110,7 +112,7 @@ def worker(folder: Path) -> engine.Worker:
     return engine.Worker(engine.Model(folder / "float32" / native_weights.NAME))
 
 
-def compared(twins: Twins, beam: int) -> dict[str, Any]:
+def compared(twins: TwinModels, beam: int) -> dict[str, Any]:
     """How many translations are equal, and how the others differ."""
     native, peer = twins.native(beam), twins.peer(beam)
     scores = twins.scores(twins.sources, [pieces for pieces, _ in peer])

@@ -52,7 +52,7 @@ def cut(sentences: Batch, size: str) -> list[Batch]:
     return [[first[place] for place in places] for places in cuts]
 
 
-class Work(NamedTuple):
+class DecodingWork(NamedTuple):
     """What a decoding computes and reads in its products; ``limit`` bounds its speed.
 
     operations: two for each weight and row. sizes: bytes of the weights of the encoder, and of the decoder's steps.
@@ -79,7 +79,7 @@ class Work(NamedTuple):
 WEIGHT_BYTES = {"float32": 4.0, "int16": 2.0, "int8": 1.0, "int4": 17 / 32}
 
 
-def work(model: Path, kind: str, batch: Batch, output: Batch, candidates: int) -> Work:
+def work(model: Path, kind: str, batch: Batch, output: Batch, candidates: int) -> DecodingWork:
     """The work of all products of a batch."""
     shape = metadata(model / native_weights.NAME)
     units, inner = int(shape["units"]), int(shape["feed_forward_units"])
@@ -93,7 +93,7 @@ def work(model: Path, kind: str, batch: Batch, output: Batch, candidates: int) -
     lengths, size = [len(sentence) + 1 for sentence in output], WEIGHT_BYTES[kind]
     step_bytes = decoder * size + last * max(size, 1)  # the output layer of int4 is int8
     operations = 2.0 * encoder * sum(map(len, batch)), 2.0 * (decoder + last) * sum(lengths)
-    return Work(*operations, encoder * size, step_bytes, max(lengths))
+    return DecodingWork(*operations, encoder * size, step_bytes, max(lengths))
 
 
 def record(

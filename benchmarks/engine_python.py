@@ -21,7 +21,7 @@ from nmt_frontier.errors import command
 from nmt_frontier.files import write_json
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.search.native import Native
-from nmt_frontier.translator import FolderTokenizer, Translator
+from nmt_frontier.translator import LineTokenizer, Translator
 
 MICROSECONDS = 1e6
 
@@ -30,7 +30,7 @@ def compared(folder: Path, session: Session) -> dict[str, Any]:
     """The record of a model folder."""
     lines = [line for line in sources(session.test_set)[: session.sentences] if line.strip()]
     translator = Translator(folder, workers=1, batch_sentences=1, checksums=False)
-    vocabulary, encode = Vocabulary.read(folder), FolderTokenizer(folder).encode
+    vocabulary, encode = Vocabulary.read(folder), LineTokenizer(folder).encode
     numbers = [vocabulary.numbers(encode(line)) for line in lines]
     mapped, longest = translator.search.vocabulary_map, limits.longest_output(translator.description)
     files = folder / Native.weights, folder / Native.map_file if mapped else None

@@ -35,7 +35,7 @@ BATCH = {"wngt2020": 6000, "marian2018": 8192}  # tokens of a batch
 LONGEST_OUTPUT = 400
 
 
-class System(NamedTuple):
+class PublishedRow(NamedTuple):
     """A row of a table. row: its number in papers.csv."""
 
     paper: str
@@ -54,16 +54,16 @@ MARIAN = {("marian-big", 8): 3, ("marian-big", 4): 5, ("marian-big", 2): 6, ("ma
 MARIAN |= {("marian-base", 4): 8, ("marian-base", 2): 9, ("marian-base", 1): 10, ("marian-small", 1): 14}
 PEER, OURS = "transformers", "CTranslate2"
 SYSTEMS = [
-    System("wngt2020", str(row + 4), shape, OURS, kind, beam)
+    PublishedRow("wngt2020", str(row + 4), shape, OURS, kind, beam)
     for shape, row in WNGT.items()
     for kind, beam in (("float32", 1), ("float32", 4), ("float16", 1))
 ]
 SYSTEMS += [
-    System("marian2018", str(row), shape, OURS, kind, beam)
+    PublishedRow("marian2018", str(row), shape, OURS, kind, beam)
     for (shape, beam), row in MARIAN.items()
     for kind in ("float32", "float16")
 ]
-SYSTEMS += [System("wngt2020", str(row), shape, PEER, "float32", 4) for shape, row in WNGT.items()]
+SYSTEMS += [PublishedRow("wngt2020", str(row), shape, PEER, "float32", 4) for shape, row in WNGT.items()]
 
 
 OVER = {("wngt2020", str(row + 4)): [str(row)] for row in WNGT.values()}
@@ -71,7 +71,7 @@ OVER |= {("marian2018", one): [other] for one, other in (("5", "3"), ("6", "5"),
 OVER["marian2018", "10"] = ["9", "7"]  # as `over` in their claims.csv
 
 
-class TestSet(NamedTuple):
+class SentencesToTime(NamedTuple):
     """Sentences, and the pieces of their references."""
 
     name: str
@@ -79,17 +79,17 @@ class TestSet(NamedTuple):
     lengths: np.ndarray  # [sentences]
 
 
-def read(source: Path, target: Path, tokenizer: Tokenizer) -> TestSet:
+def read(source: Path, target: Path, tokenizer: Tokenizer) -> SentencesToTime:
     lines, references = (gzip.decompress(path.read_bytes()).decode().splitlines() for path in (source, target))
     lengths = np.array([len(pieces) for pieces in tokenizer.encode(references)])
-    return TestSet(source.name.split(".")[0], lines, np.clip(lengths, 1, 250))
+    return SentencesToTime(source.name.split(".")[0], lines, np.clip(lengths, 1, 250))
 
 
 Run = dict[str, float]
 Decode = Callable[[list[list[str]]], list[list[str]]]
 
 
-def load_ctranslate2(system: System, folder: Path, test_set: TestSet, ids: dict[str, int]) -> Decode:
+def load_ctranslate2(system: PublishedRow, folder: Path, test_set: SentencesToTime, ids: dict[str, int]) -> Decode:
     translator = ctranslate2.Translator(str(folder), device="cuda", compute_type=system.type)
 
     def decode(sentences: list[list[str]]) -> list[list[str]]:
@@ -106,7 +106,7 @@ def load_ctranslate2(system: System, folder: Path, test_set: TestSet, ids: dict[
     return decode
 
 
-def load_transformers(system: System, folder: Path, test_set: TestSet, ids: dict[str, int]) -> Decode:
+def load_transformers(system: PublishedRow, folder: Path, test_set: SentencesToTime, ids: dict[str, int]) -> Decode:
     model = MarianMTModel.from_pretrained(folder, dtype=getattr(torch, system.type)).cuda().eval()
     entries = [*ids, "<unk>"]
 
@@ -145,7 +145,9 @@ def batches(sentences: list[list[int]], tokens: int) -> Iterator[list[int]]:
 LOAD = {OURS: load_ctranslate2, PEER: load_transformers}
 
 
-def timed(system: System, folder: Path, test_set: TestSet, tokenizer: Tokenizer, ids: dict[str, int]) -> Run:
+def timed(
+    system: PublishedRow, folder: Path, test_set: SentencesToTime, tokenizer: Tokenizer, ids: dict[str, int]
+) -> Run:
     """Seconds of each step, and pieces of all translations."""
     torch.cuda.empty_cache()
     clock = [time.perf_counter()]
@@ -164,7 +166,11 @@ def timed(system: System, folder: Path, test_set: TestSet, tokenizer: Tokenizer,
 
 
 def write_models(
-    folder: Path, ids: dict[str, int], sets: dict[str, TestSet], tokenizer: Tokenizer, systems: list[System]
+    folder: Path,
+    ids: dict[str, int],
+    sets: dict[str, SentencesToTime],
+    tokenizer: Tokenizer,
+    systems: list[PublishedRow],
 ) -> dict[str, int]:
     """Write every model once. Returns the parameters by shape."""
     entries, found = [*ids], {}
@@ -186,13 +192,13 @@ def spread(values: Iterable[float]) -> dict[str, float]:
     return {"median": statistics.median(found), "lowest": found[0], "highest": found[-1]}
 
 
-def seconds(system: System, run: Run) -> float:
+def seconds(system: PublishedRow, run: Run) -> float:
     """From text to text, and loading where the paper counts it."""
     text = sum(run[f"{step}_seconds"] for step in ("tokenise", "decode", "detokenise"))
     return text + run["load_seconds"] * (system.paper == "wngt2020")
 
 
-def summary(runs: dict[System, list[Run]], sets: dict[str, TestSet]) -> dict[str, list[dict]]:
+def summary(runs: dict[PublishedRow, list[Run]], sets: dict[str, SentencesToTime]) -> dict[str, list[dict]]:
     """The seconds of each system, and the ratios that the papers' tables give, run by run."""
     systems = [
         system._asdict()
@@ -231,8 +237,8 @@ def main() -> None:
     systems = [system for system in SYSTEMS if system.type in args.types]
     sets = {paper: read(*getattr(args, paper), tokenizer) for paper in BATCH}
     first = slice(args.sentences)
-    sets = {paper: TestSet(each.name, each.lines[first], each.lengths[first]) for paper, each in sets.items()}
-    runs: dict[System, list[Run]] = {}
+    sets = {paper: SentencesToTime(each.name, each.lines[first], each.lengths[first]) for paper, each in sets.items()}
+    runs: dict[PublishedRow, list[Run]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         parameters = write_models(Path(scratch), ids, sets, tokenizer, systems)
         print(f"models: {time.perf_counter() - begin:.0f} s", flush=True)

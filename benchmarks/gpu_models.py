@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
-from train_on_gpu_model import Transformer, positions, write
+from train_on_gpu_model import TorchTransformer, positions, write
 from transformers import LogitsProcessor, MarianConfig, MarianMTModel
 
-from export.lengths import END, LOUD, STEEP, Units, contents_of_pieces, reserved_units, sine
+from export.lengths import END, LOUD, STEEP, ClockUnits, contents_of_pieces, reserved_units, sine
 from formats.shape import Values
 
 PADDING, START = 0, 1  # of OpenNMT-tf's vocabularies
@@ -30,7 +30,7 @@ def ctranslate2(values: Values, entries: list[str], sources: list[list[int]], le
     """
     torch.manual_seed(1)
     sizes = {name: values[name] for name in ("encoder_layers", "decoder_layers", "units", "ffn_units", "heads")}
-    model = Transformer(len(entries) + 1, argparse.Namespace(**sizes, dropout=0.0)).cuda().eval()
+    model = TorchTransformer(len(entries) + 1, argparse.Namespace(**sizes, dropout=0.0)).cuda().eval()
     with torch.no_grad():
         _set_lengths(model, sources, lengths)
     write(folder, dict(model.named_parameters()), values["heads"], entries, np.float32, bool(values.get(SHARED)))
@@ -38,7 +38,7 @@ def ctranslate2(values: Values, entries: list[str], sources: list[list[int]], le
     return sum(map(torch.numel, model.parameters())) + (own - 1) * model.embeddings.numel()
 
 
-def _set_lengths(model: Transformer, sources: list[list[int]], lengths: np.ndarray) -> None:
+def _set_lengths(model: TorchTransformer, sources: list[list[int]], lengths: np.ndarray) -> None:
     """export.lengths.set_lengths for this module."""
     depth = model.embeddings.shape[1]
     model.positions = positions(LONGEST, depth).cuda()
@@ -52,7 +52,7 @@ def _set_lengths(model: Transformer, sources: list[list[int]], lengths: np.ndarr
     model.embeddings[numbers, units.content] = torch.tensor(contents / math.sqrt(depth)).float().cuda()
 
 
-def _reserve(model: Transformer, units: Units) -> None:
+def _reserve(model: TorchTransformer, units: ClockUnits) -> None:
     for name, weights in model.named_parameters():
         if name.endswith(("linear_0.bias", "linear_1.bias", "linear_2.bias")):
             weights.zero_()
@@ -70,7 +70,7 @@ def _reserve(model: Transformer, units: Units) -> None:
     model.decoder.layer_norm.weight[[units.clock, units.still]] = LOUD
 
 
-def _encode(model: Transformer, sources: list[list[int]], units: Units) -> tuple[np.ndarray, np.ndarray]:
+def _encode(model: TorchTransformer, sources: list[list[int]], units: ClockUnits) -> tuple[np.ndarray, np.ndarray]:
     depth = model.embeddings.shape[1]
     means, rates = [], []
     for start in range(0, len(sources), CHUNK):
@@ -86,7 +86,7 @@ def _encode(model: Transformer, sources: list[list[int]], units: Units) -> tuple
     return np.array(means), np.concatenate(rates)
 
 
-def _subtract_mean(model: Transformer, units: Units, slope: float) -> None:
+def _subtract_mean(model: TorchTransformer, units: ClockUnits, slope: float) -> None:
     attention = model.decoder.layer_0.attention
     depth = model.embeddings.shape[1]
     attention.linear_0.weight[: depth // attention.heads] = 0.0

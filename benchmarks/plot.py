@@ -283,7 +283,7 @@ def aligners_table(result: dict[str, Any]) -> str:
     return markup.document("Word aligners", note, markup.table(aligners), markup.table(agreement))
 
 
-class Subject(NamedTuple):
+class ScriptSubject(NamedTuple):
     """How the result of a script is shown."""
 
     picture: Callable[[Any], Figure] | None = None
@@ -291,15 +291,15 @@ class Subject(NamedTuple):
 
 
 SUBJECTS = {
-    "agreement": Subject(table=agreement_table),
-    "aligners": Subject(table=aligners_table),
-    "engine": Subject(engine_picture, engine_table),
-    "engine_build": Subject(table=build_table),
-    "engine_loading": Subject(table=loading_table),
-    "engine_recurrent": Subject(table=recurrent_table),
-    "marian": Subject(marian_picture),
-    "stream": Subject(stream_picture),
-    "whole_models": Subject(whole_models_report.ratios_picture, whole_models_report.ratios_table),
+    "agreement": ScriptSubject(table=agreement_table),
+    "aligners": ScriptSubject(table=aligners_table),
+    "engine": ScriptSubject(engine_picture, engine_table),
+    "engine_build": ScriptSubject(table=build_table),
+    "engine_loading": ScriptSubject(table=loading_table),
+    "engine_recurrent": ScriptSubject(table=recurrent_table),
+    "marian": ScriptSubject(marian_picture),
+    "stream": ScriptSubject(stream_picture),
+    "whole_models": ScriptSubject(whole_models_report.ratios_picture, whole_models_report.ratios_table),
 }
 
 

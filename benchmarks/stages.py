@@ -15,7 +15,7 @@ from processes import Process
 from real_text import LANGUAGES, load, options, real_pairs, scratch
 
 from distill import n_best_lists
-from distill.n_best_lists import Hypothesis, NBestList
+from distill.n_best_lists import NBestList, ScoredText
 from formats import records
 from nmt_frontier.errors import command
 from nmt_frontier.files import write_json
@@ -58,7 +58,7 @@ def lists(pairs: list[tuple[bytes, bytes]], count: int) -> Iterator[NBestList]:
     """N-best lists of other targets of the same pairs."""
     for number in range(count):
         source, target = pairs[number % len(pairs)]
-        others = [Hypothesis(f"{target.decode()} {place}", -place / 3) for place in range(N_BEST)]
+        others = [ScoredText(f"{target.decode()} {place}", -place / 3) for place in range(N_BEST)]
         yield NBestList(source.decode(), others)
 
 

@@ -20,7 +20,7 @@ import sentencepiece
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from train_on_gpu_model import BLANK, MAXIMUM, Transformer, write
+from train_on_gpu_model import BLANK, MAXIMUM, TorchTransformer, write
 
 from formats import records
 
@@ -137,7 +137,7 @@ def validate(model: nn.Module, dev: dict[str, list], device: str) -> dict[str, f
     return found
 
 
-def train(model: Transformer, batches: Iterator, dev: dict[str, list], args: argparse.Namespace) -> None:
+def train(model: TorchTransformer, batches: Iterator, dev: dict[str, list], args: argparse.Namespace) -> None:
     """Train until the minutes are over. The final weights are their mean over the last tenth of the time."""
     fused = args.device == "cuda"
     optimizer = torch.optim.AdamW(model.parameters(), args.learning_rate, (0.9, 0.98), 1e-9, 0.0, fused=fused)
@@ -209,7 +209,7 @@ def main() -> None:
     for path in args.dev:
         held = read([path], tokenizer, ids)
         dev[records.name(path)] = [tensors(held, numbers) for numbers in epoch(held, 1, args.batch_tokens, random)]
-    model = Transformer(len(pieces) + 1, args).to(args.device)
+    model = TorchTransformer(len(pieces) + 1, args).to(args.device)
     print(f"{sum(weights.numel() for weights in model.parameters()):,} parameters on {args.device}", flush=True)
     train(model, stream(pairs, args.power, args.batch_tokens, args.seed, args.device == "cuda"), dev, args)
     write(args.output, model.state_dict(), args.heads, pieces)

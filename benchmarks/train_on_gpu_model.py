@@ -25,7 +25,7 @@ TYPES = {np.float32: 0, np.float16: 4}  # numbers of CTranslate2's types
 ENCODER_FLAGS = dict.fromkeys(("embeddings_merge", "multi_query_attention"), 0)
 
 
-class Attention(nn.Module):
+class TorchAttention(nn.Module):
     def __init__(self, units: int, heads: int, across: bool, dropout: float):
         super().__init__()
         self.layer_norm = nn.LayerNorm(units, eps=EPSILON)
@@ -64,12 +64,12 @@ class FeedForward(nn.Module):
         return self.linear_1(self.dropout(functional.relu(self.linear_0(self.layer_norm(inputs)))))
 
 
-class Layer(nn.Module):
+class TorchLayer(nn.Module):
     def __init__(self, units: int, inner: int, heads: int, decoder: bool, dropout: float):
         super().__init__()
-        self.self_attention = Attention(units, heads, False, dropout / 2)
+        self.self_attention = TorchAttention(units, heads, False, dropout / 2)
         if decoder:
-            self.attention = Attention(units, heads, True, dropout / 2)
+            self.attention = TorchAttention(units, heads, True, dropout / 2)
         self.ffn = FeedForward(units, inner, dropout / 2)
         self.dropout, self.decoder = nn.Dropout(dropout), decoder
 
@@ -84,7 +84,7 @@ class Stack(nn.Module):
     def __init__(self, layers: int, units: int, inner: int, heads: int, decoder: bool, dropout: float):
         super().__init__()
         for number in range(layers):
-            self.add_module(f"layer_{number}", Layer(units, inner, heads, decoder, dropout))
+            self.add_module(f"layer_{number}", TorchLayer(units, inner, heads, decoder, dropout))
         self.layer_norm = nn.LayerNorm(units, eps=EPSILON)
         self.dropout = nn.Dropout(dropout)
         self.layers = layers
@@ -96,7 +96,7 @@ class Stack(nn.Module):
         return self.layer_norm(hidden)
 
 
-class Transformer(nn.Module):
+class TorchTransformer(nn.Module):
     def __init__(self, vocabulary: int, args: argparse.Namespace):
         super().__init__()
         sizes = args.units, args.ffn_units, args.heads

@@ -28,7 +28,7 @@ def counted(folder: Path, pairs, shards: int = 1, vocabulary: Sequence[str] = PI
     return PhraseTable.load(folder / "table")
 
 
-def named(counts: sorted_counts.Counts) -> dict[tuple[str, ...], int]:
+def named(counts: sorted_counts.KeyCounts) -> dict[tuple[str, ...], int]:
     """Counts by the pieces of their keys."""
     numbers = (
         (*(int(key) >> shift & 0xFFFF for shift in (48, 32, 16, 0)), count) for key, count in zip(*counts, strict=True)

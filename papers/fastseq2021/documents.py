@@ -29,7 +29,7 @@ class PipelineRow(Disturbed):
     times_engine_max: float
 
 
-class Pipeline(Circumstances):
+class PipelineCost(Circumstances):
     """Of pipeline_cost."""
 
     lines: int

@@ -27,7 +27,7 @@ from nmt_frontier.limits import ONE_CORE
 from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Batch, Engine, Search
 from nmt_frontier.search.pipeline import MANY_CORES, Pipeline
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 from papers.fastseq2021.documents import ASYNCHRONOUS, ENGINE, SYNCHRONOUS, PipelineRow
 
 LINES = 10_000
@@ -47,7 +47,7 @@ def agree(engine: Engine, prepared: list[Batch], pipelines: dict[str, Pipeline],
 def compared(model: Path, lines: list[str], cores: list[int], workers: int, session: Session) -> list[PipelineRow]:
     """A row for each way, with this number of workers on these cores."""
     machine.pin(cores)  # before the engine starts its threads
-    engine, tokenizer = loading.load(model, Search(workers=workers)), FolderTokenizer(model)
+    engine, tokenizer = loading.load(model, Search(workers=workers)), LineTokenizer(model)
     batch_tokens = ONE_CORE if workers == 1 else MANY_CORES
     pipelines = {
         way: Pipeline(tokenizer, engine.translate, batch_tokens, workers, overlap=way == ASYNCHRONOUS)

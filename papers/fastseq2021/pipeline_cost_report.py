@@ -9,7 +9,7 @@ from findings import captions
 from findings.captions import repeats
 from formats.measurement import Spread
 from nmt_frontier.files import read_json, typed
-from papers.fastseq2021.documents import ASYNCHRONOUS, ENGINE, SYNCHRONOUS, Pipeline, PipelineRow
+from papers.fastseq2021.documents import ASYNCHRONOUS, ENGINE, SYNCHRONOUS, PipelineCost, PipelineRow
 from report import figure, markup, table_parts
 from report.table_parts import grouped
 
@@ -24,8 +24,8 @@ COLORS = {
 }
 
 
-def read(path: Path) -> Pipeline:
-    return typed(read_json(path), Pipeline, f"{path}: not made by papers.fastseq2021.pipeline_cost")
+def read(path: Path) -> PipelineCost:
+    return typed(read_json(path), PipelineCost, f"{path}: not made by papers.fastseq2021.pipeline_cost")
 
 
 def setting(row: PipelineRow) -> str:
@@ -38,7 +38,7 @@ def cost(row: PipelineRow) -> Spread:
     return Spread(*(100 * (times - 1) for times in Spread.read(row, "times_engine")))
 
 
-def table(result: Pipeline) -> str:
+def table(result: PipelineCost) -> str:
     rows, noise = result["rows"], result["noise"]
     bare = {(row["engine_label"], setting(row)): row for row in rows if row["way"] == ENGINE}
     cells = [
@@ -58,7 +58,7 @@ def table(result: Pipeline) -> str:
 
 
 @figure.styled
-def draw(result: Pipeline) -> Figure:
+def draw(result: PipelineCost) -> Figure:
     """What both pipelines cost over the engine in every setting, a panel for each engine."""
     engines = grouped(result["rows"], "engine_label")
     picture = Figure(figsize=(2.0 + 4.4 * len(engines), 3.6), layout="constrained")

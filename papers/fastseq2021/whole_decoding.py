@@ -20,7 +20,7 @@ from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.search import native
 from nmt_frontier.search.engine import Batch
 from nmt_frontier.search.pipeline import Pipeline
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 from papers.fastseq2021.random_models import LANGUAGES, MODELS, Shape, make
 
 Numbers = list[list[int]]
@@ -32,7 +32,7 @@ class Forced:
     """What all ways share: the numbers of a sentence's pieces, and the length of its translation."""
 
     def __init__(self, shape: Shape, folder: Path):
-        self.shape, self.vocabulary, self.tokenizer = shape, Vocabulary.read(folder), FolderTokenizer(folder)
+        self.shape, self.vocabulary, self.tokenizer = shape, Vocabulary.read(folder), LineTokenizer(folder)
         vocabulary = self.vocabulary
         self.begin = [vocabulary.target_numbers[piece] for piece in vocabulary.target_prefix]
         frame = len(vocabulary.prefix) + len(vocabulary.suffix)

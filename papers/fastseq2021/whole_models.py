@@ -57,7 +57,7 @@ from papers.fastseq2021.whole_decoding import (
 )
 
 
-class Way(NamedTuple):
+class TimedWay(NamedTuple):
     """As ``documents.WayRow``, and what translates."""
 
     engine: str
@@ -77,21 +77,21 @@ class Way(NamedTuple):
         return " ".join(map(str, (*self[:3], *self.ideas)))
 
 
-def ways(shape: Shape, forced: Forced, folder: Path, cores: int) -> Iterator[Way]:
+def ways(shape: Shape, forced: Forced, folder: Path, cores: int) -> Iterator[TimedWay]:
     """In the order in which they take turns."""
     few, many = shape.batches
     baseline = in_transformers(forced, folder / "huggingface", cores)
     for batch in shape.batches:
-        yield Way(TRANSFORMERS, FLOAT32, batch, (), baseline)
+        yield TimedWay(TRANSFORMERS, FLOAT32, batch, (), baseline)
     ideas = tuple(idea for idea in IDEAS if shape.ngram or idea != NGRAMS)
     native = cache(partial(in_native, forced, folder / "native/native-float32", cores))  # a model for each of its sets
     for taken in (ideas[:count] for count in range(len(ideas) + 1)):
         without = frozenset({NGRAMS, CACHE}.intersection(ideas).difference(taken))
-        yield Way(NATIVE, FLOAT32, many if BATCHES in taken else few, taken, native(without))
-    yield Way(NATIVE, INT8, many, ideas, in_native(forced, folder / "native/native-int8", cores))
+        yield TimedWay(NATIVE, FLOAT32, many if BATCHES in taken else few, taken, native(without))
+    yield TimedWay(NATIVE, INT8, many, ideas, in_native(forced, folder / "native/native-int8", cores))
     if shape.peer:
         for kind in TYPES:
-            yield Way(CTRANSLATE2, kind, many, (), in_ctranslate2(forced, folder / "ctranslate2", cores, kind))
+            yield TimedWay(CTRANSLATE2, kind, many, (), in_ctranslate2(forced, folder / "ctranslate2", cores, kind))
 
 
 def measure(name: str, args: argparse.Namespace, before: WholeModel | None) -> WholeModel:
@@ -105,7 +105,7 @@ def measure(name: str, args: argparse.Namespace, before: WholeModel | None) -> W
         forced.run(way.translate, [lines[0][:200]], 1, False)
     known = before["ways"] if before else []
     seconds = {way: [spent for row in known if way.is_of(row) for spent in row["seconds"]] for way in taking}
-    outputs: dict[Way, Numbers] = {}
+    outputs: dict[TimedWay, Numbers] = {}
     for number in range(args.rounds):
         for way in taking:
             spent, outputs[way] = forced.run(way.translate, lines, way.batch, way.overlap)
@@ -119,7 +119,7 @@ def measure(name: str, args: argparse.Namespace, before: WholeModel | None) -> W
     return convert(made, WholeModel)
 
 
-def row(way: Way, seconds: list[float], same: int) -> WayRow:
+def row(way: TimedWay, seconds: list[float], same: int) -> WayRow:
     return {
         "engine": way.engine,
         "compute_type": way.compute_type,

@@ -30,7 +30,7 @@ read = measurement.read
 AROUND = 25.5  # BLEU: "around and above" 26, the quality that the paper aims at
 
 
-class Line(NamedTuple):
+class LineStyle(NamedTuple):
     """How the systems of one engine on one machine look."""
 
     label: str
@@ -40,10 +40,10 @@ class Line(NamedTuple):
 
 
 LINES = {
-    GPU: Line(f"the paper's, {GPU} (GPU)", "#56b4e9", ":", False),
-    CPU: Line(f"the paper's, {CPU} (CPU)", "#0072b2", "--", False),
-    NATIVE: Line("native engine: cost measured, BLEU the paper's", "#d55e00", "-", True),
-    BASELINE: Line("OpenNMT-tf: cost measured, BLEU the paper's", "#e69f00", "-.", True),
+    GPU: LineStyle(f"the paper's, {GPU} (GPU)", "#56b4e9", ":", False),
+    CPU: LineStyle(f"the paper's, {CPU} (CPU)", "#0072b2", "--", False),
+    NATIVE: LineStyle("native engine: cost measured, BLEU the paper's", "#d55e00", "-", True),
+    BASELINE: LineStyle("OpenNMT-tf: cost measured, BLEU the paper's", "#e69f00", "-.", True),
 }
 MAPPED = {NATIVE: True, BASELINE: False}  # whether the records of an engine have a vocabulary map
 BASELINES = "baselines"
@@ -66,7 +66,7 @@ LEGEND = 0.25  # of the width
 MARKER = 5.5  # points
 
 
-class Point(NamedTuple):
+class SystemPoint(NamedTuple):
     """A system. row: its number in the paper's tables. line: one of LINES. cost: source tokens per USD."""
 
     row: str
@@ -80,7 +80,7 @@ class Point(NamedTuple):
         return self.bleu, self.cost.middle
 
 
-def points(records: list[Measurement]) -> list[Point]:
+def points(records: list[Measurement]) -> list[SystemPoint]:
     """All rows of the paper, and the records of their shapes. Raises UserError where no record has one."""
     systems = published()
     measured = [
@@ -94,8 +94,8 @@ def points(records: list[Measurement]) -> list[Point]:
     return [_point(system, system.machine, Spread(*[system.tokens_per_usd] * 3)) for system in systems] + measured
 
 
-def _point(system: Published, line: str, cost: Spread) -> Point:
-    return Point(system.printed.row, line, FAMILIES[system.printed.row], system.bleu, cost)
+def _point(system: Published, line: str, cost: Spread) -> SystemPoint:
+    return SystemPoint(system.printed.row, line, FAMILIES[system.printed.row], system.bleu, cost)
 
 
 def _greedy(systems: list[Published]) -> list[Published]:
@@ -135,7 +135,7 @@ def systems_picture(records: list[Measurement], number: str, what: str, scale: s
     return picture
 
 
-def _draw_family(axes: Axes, look: Line, family: list[Point]) -> None:
+def _draw_family(axes: Axes, look: LineStyle, family: list[SystemPoint]) -> None:
     """The systems of a family on one line, from the dearest to the cheapest; baselines have none."""
     if not family:
         return

@@ -9,7 +9,7 @@ of Table 2 is row 4. Row 7 is missing: it clips what products in float32 read.
 from dataclasses import replace
 
 from experiments import table_rows
-from experiments.table_rows import Row
+from experiments.table_rows import TableRow
 from formats.measurement import RecordPlace
 from nmt_frontier.errors import command
 from report.claims import MARIAN, SINGLE
@@ -17,8 +17,8 @@ from report.claims import MARIAN, SINGLE
 BATCH = 384  # tokens
 
 
-def of(system: str, type: str, vocabulary_map: bool = True, without: frozenset[str] = frozenset()) -> Row:
-    return Row(system, type, vocabulary_map=vocabulary_map, without=without, batch_tokens=BATCH)
+def of(system: str, type: str, vocabulary_map: bool = True, without: frozenset[str] = frozenset()) -> TableRow:
+    return TableRow(system, type, vocabulary_map=vocabulary_map, without=without, batch_tokens=BATCH)
 
 
 TABLE_2 = {
@@ -49,7 +49,7 @@ TABLE_4 = {
 TABLES = {"2": TABLE_2, "4": TABLE_4}
 
 
-def places(table: str) -> dict[RecordPlace, Row]:
+def places(table: str) -> dict[RecordPlace, TableRow]:
     """The rows of a table, those of Table 2 also one sentence at a time."""
     rows = {RecordPlace(MARIAN, table, number): row for number, row in TABLES[table].items()}
     single = {replace(place, way=SINGLE): row._replace(batch_sentences=1, share=0.5) for place, row in rows.items()}

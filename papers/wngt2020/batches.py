@@ -7,7 +7,7 @@ settings of table 6, optimised. The command is in results/reference/wngt2020-spe
 """
 
 from experiments import table_rows
-from experiments.table_rows import Row
+from experiments.table_rows import TableRow
 from findings.comparison import BASELINE, BEAM, CTRANSLATE2
 from formats.measurement import RecordPlace
 from nmt_frontier.errors import command
@@ -17,13 +17,13 @@ BASE, SMALL = "wngt2020-base", "wngt2020-4-3"
 OWN = 32  # sentences of a batch in OpenNMT-tf's automatic configuration
 IN_ORDER = frozenset({"sorting", "overlap"})
 ROWS = {  # by keys of their places
-    "greedy": Row(BASE, engine=BASELINE, batch_sentences=OWN),
-    "ctranslate2": Row(BASE, engine=CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER),
-    "int8": Row(BASE, "int8", CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER),
-    "sorting": Row(BASE, "int8", CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER - {"sorting"}),
-    "native": Row(BASE, "int8", vocabulary_map=True, without=frozenset({"packed"})),
-    "packed": Row(BASE, "int8", vocabulary_map=True),
-    "beam": Row(SMALL, engine=BASELINE, beam_size=BEAM, batch_sentences=OWN),
+    "greedy": TableRow(BASE, engine=BASELINE, batch_sentences=OWN),
+    "ctranslate2": TableRow(BASE, engine=CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER),
+    "int8": TableRow(BASE, "int8", CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER),
+    "sorting": TableRow(BASE, "int8", CTRANSLATE2, batch_sentences=OWN, without=IN_ORDER - {"sorting"}),
+    "native": TableRow(BASE, "int8", vocabulary_map=True, without=frozenset({"packed"})),
+    "packed": TableRow(BASE, "int8", vocabulary_map=True),
+    "beam": TableRow(SMALL, engine=BASELINE, beam_size=BEAM, batch_sentences=OWN),
 }
 
 

@@ -5,7 +5,7 @@ so on all, and lays its weights out for every product in the rows before. The st
 """
 
 from experiments import table_rows
-from experiments.table_rows import Row
+from experiments.table_rows import TableRow
 from findings.comparison import BASELINE
 from formats.measurement import RecordPlace
 from nmt_frontier.errors import command
@@ -14,12 +14,12 @@ from report.claims import WNGT
 TABLE, SYSTEM = "5", "wngt2020-base"
 PLAIN = frozenset({"sorting", "overlap", "packed"})
 ROWS = {
-    "1": Row(SYSTEM, engine=BASELINE, without=PLAIN - {"packed"}),
-    "2": Row(SYSTEM, without=PLAIN),
-    "3": Row(SYSTEM, "int8", without=PLAIN),
-    "4": Row(SYSTEM, "int8", without=PLAIN - {"sorting"}),
-    "5": Row(SYSTEM, "int8", without=frozenset({"overlap"})),
-    "6": Row(SYSTEM, "int8", vocabulary_map=True, without=frozenset({"overlap"})),
+    "1": TableRow(SYSTEM, engine=BASELINE, without=PLAIN - {"packed"}),
+    "2": TableRow(SYSTEM, without=PLAIN),
+    "3": TableRow(SYSTEM, "int8", without=PLAIN),
+    "4": TableRow(SYSTEM, "int8", without=PLAIN - {"sorting"}),
+    "5": TableRow(SYSTEM, "int8", without=frozenset({"overlap"})),
+    "6": TableRow(SYSTEM, "int8", vocabulary_map=True, without=frozenset({"overlap"})),
 }
 
 

@@ -51,7 +51,7 @@ from papers.wnmt2018.documents import COMPONENTS, DIFFERENCES, ComponentsRow
 Job = Callable[[], Any]
 
 
-class Way(NamedTuple):
+class DecodedFolder(NamedTuple):
     """How a model folder is decoded."""
 
     model: Path
@@ -86,7 +86,9 @@ def encode(encoder: ctranslate2.Encoder, batches: list[Batch]) -> None:
         encoder.forward_batch(batch)
 
 
-def jobs(variants: Variants, way: Way, batches: list[Batch], steps: int) -> dict[tuple[Way, str], Job]:
+def jobs(
+    variants: Variants, way: DecodedFolder, batches: list[Batch], steps: int
+) -> dict[tuple[DecodedFolder, str], Job]:
     """The readings that the components of a way are computed from, by way and name."""
     beam, mapped, partial = way.beam_size, way.vocabulary_map, functools.partial
     readings: dict[str, Job] = {
@@ -118,7 +120,7 @@ def components(readings: dict[str, float]) -> dict[str, float]:
     return seconds | {"decoder": readings["whole"] - sum(seconds.values()), "other": 0.0}
 
 
-def row(way: Way, usages: dict[str, list[Usage]], steps: int) -> ComponentsRow:
+def row(way: DecodedFolder, usages: dict[str, list[Usage]], steps: int) -> ComponentsRow:
     """The share of each component in the whole, and the readings it was computed from."""
     description = loading.describe_for(way.model, CTranslate2)
     by_run = [
@@ -154,9 +156,9 @@ def length(translator: ctranslate2.Translator, batches: list[Batch]) -> int:
 def measured(models: list[Path], beam_sizes: list[int], session: Session) -> list[ComponentsRow]:
     """A row for each model and beam, and for each beam of the last model with its map, all timed in turn."""
     first, last = models[0], models[-1]
-    ways = [Way(model, beam, False) for model in models for beam in beam_sizes]
+    ways = [DecodedFolder(model, beam, False) for model in models for beam in beam_sizes]
     if loading.describe_for(last, CTranslate2).vocabulary_map:
-        ways += [Way(last, beam, True) for beam in beam_sizes]
+        ways += [DecodedFolder(last, beam, True) for beam in beam_sizes]
     batches = in_process.in_batches(in_process.pieces(first, session), ONE_CORE)
     with contextlib.ExitStack() as stack:
         few = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "vmap.txt"

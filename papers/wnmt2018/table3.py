@@ -7,7 +7,7 @@ weights that are rounded while they load decode as fast as others, so that some 
 """
 
 from experiments import table_rows
-from experiments.table_rows import Row
+from experiments.table_rows import TableRow
 from findings.comparison import BASELINE
 from formats.measurement import RecordPlace
 from nmt_frontier.errors import command
@@ -16,13 +16,13 @@ from report.claims import WNMT
 TABLE, BEAM = "3", 2
 
 
-def rnn(size: str, type: str = "float32", vocabulary_map: bool = False) -> Row:
-    return Row(f"wnmt2018-rnn-{size}", type, beam_size=BEAM, vocabulary_map=vocabulary_map)
+def rnn(size: str, type: str = "float32", vocabulary_map: bool = False) -> TableRow:
+    return TableRow(f"wnmt2018-rnn-{size}", type, beam_size=BEAM, vocabulary_map=vocabulary_map)
 
 
 ROWS = {
-    "1": Row("wnmt2018-large", engine=BASELINE, beam_size=BEAM),
-    "2": Row("wnmt2018-base", engine=BASELINE, beam_size=BEAM),
+    "1": TableRow("wnmt2018-large", engine=BASELINE, beam_size=BEAM),
+    "2": TableRow("wnmt2018-base", engine=BASELINE, beam_size=BEAM),
     "3": rnn("large"),
     "4": rnn("small"),
     "5": rnn("small"),

@@ -27,7 +27,7 @@ Item = TypeVar("Item")
 Made = Callable[[list[Item]], Iterable[Record]]
 
 
-class Key(TypedDict):
+class PartsKey(TypedDict):
     """What an output depends on. files: path and checksum of each."""
 
     options: dict[str, str]
@@ -42,7 +42,7 @@ class Written(TypedDict):
 
 
 def write(
-    path: Path, key: Key, items: Iterable[Item], total: int, made: Made[Item], what: str,
+    path: Path, key: PartsKey, items: Iterable[Item], total: int, made: Made[Item], what: str,
     counts: Callable[[int, str], Written],
 ) -> None:  # fmt: skip
     """Write the records of ``items``, in order, and the JSON beside them; then delete the parts.
@@ -75,7 +75,7 @@ def write(
     shutil.rmtree(folder)  # after the lock in it is closed: NFS keeps open files
 
 
-def begin(folder: Path, key: Key) -> None:
+def begin(folder: Path, key: PartsKey) -> None:
     """Delete parts of another key."""
     if (folder / KEY).exists() and read_json(folder / KEY) == key:
         return
@@ -85,7 +85,7 @@ def begin(folder: Path, key: Key) -> None:
     write_json(folder / KEY, key)
 
 
-def key(args: Namespace, files: Iterable[Path | None]) -> Key:
+def key(args: Namespace, files: Iterable[Path | None]) -> PartsKey:
     """A key of the options that decide on a command's results, and of the files that it reads.
 
     The checksum of a corpus comes from the JSON beside it: otherwise each of many shards would read the whole corpus.

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from distill import n_best_lists, parts
-from distill.n_best_lists import Hypothesis, NBestList, ranked
+from distill.n_best_lists import NBestList, ScoredText, ranked
 from distill.parts import Written
 from distill.settings import TranslationSettings
 from distill.teacher import Arithmetic, Teacher, installed, teacher_options
@@ -54,7 +54,7 @@ def rescored(window: list[NBestList], teachers: list[Teacher], n_best: int) -> I
     scores = zip(*(list(teacher.score(pairs)) for teacher in teachers), strict=True)
     means = (sum(row) / len(row) for row in scores)
     for n_best_list in window:
-        hypotheses = ranked(Hypothesis(hypothesis.text, next(means)) for hypothesis in n_best_list.hypotheses)
+        hypotheses = ranked(ScoredText(hypothesis.text, next(means)) for hypothesis in n_best_list.hypotheses)
         yield NBestList(n_best_list.source, hypotheses[:n_best])
 
 

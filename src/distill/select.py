@@ -30,7 +30,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.helpers import extract_all_word_ngrams
 
 from distill import n_best_lists
-from distill.n_best_lists import Hypothesis, NBestList
+from distill.n_best_lists import NBestList, ScoredText
 from findings.metrics import bleu
 from formats import records
 from nmt_frontier.command_line import there
@@ -44,7 +44,7 @@ SAMPLES = 20  # sources without a hypothesis that the counts keep for inspection
 TARGETS = ("best", "interpolated", "mbr", "all")
 
 
-def least_risk(hypotheses: list[Hypothesis], tokenizer: Tokenizer) -> tuple[Hypothesis, float]:
+def least_risk(hypotheses: list[ScoredText], tokenizer: Tokenizer) -> tuple[ScoredText, float]:
     """The hypothesis with the least risk, the first among equals, and its expected sentence BLEU (0 to 100)."""
     highest = max(hypothesis.score for hypothesis in hypotheses)
     weights = [exp(hypothesis.score - highest) for hypothesis in hypotheses]
@@ -88,14 +88,14 @@ def _matches(ngrams: list[dict[tuple[str, ...], int]]) -> NDArray[Any]:
     return (np.minimum(counts[:, None], counts) @ orders).astype(np.int64)
 
 
-def closest(hypotheses: list[Hypothesis], reference: str, metric: BLEU) -> tuple[Hypothesis, float]:
+def closest(hypotheses: list[ScoredText], reference: str, metric: BLEU) -> tuple[ScoredText, float]:
     """The hypothesis with the highest sentence BLEU, the first among equals, and this BLEU (0 to 100)."""
     scored = [(metric.sentence_score(hypothesis.text, [reference]).score, hypothesis) for hypothesis in hypotheses]
     highest, hypothesis = max(scored, key=lambda pair: pair[0])
     return hypothesis, highest
 
 
-class Selection:
+class Selector:
     """Selects hypotheses for each sentence, and counts. language: of the targets, for the tokens of BLEU."""
 
     def __init__(self, language: str = "") -> None:
@@ -139,13 +139,13 @@ class Selection:
             if len(self.samples) < SAMPLES:
                 self.samples.append((number, (n_best_list.source,)))
 
-    def _chosen(self, n_best_list: NBestList, hypothesis: Hypothesis, score: float) -> records.Record:
+    def _chosen(self, n_best_list: NBestList, hypothesis: ScoredText, score: float) -> records.Record:
         """The record of a hypothesis that was chosen for its BLEU."""
         self.not_first += hypothesis is not n_best_list.hypotheses[0]
         self.bleu += score
         return self._record(n_best_list.source, hypothesis)
 
-    def _record(self, source: str, hypothesis: Hypothesis) -> records.Record:
+    def _record(self, source: str, hypothesis: ScoredText) -> records.Record:
         self.kept += 1
         return source, hypothesis.text, f"{hypothesis.score:.4f}"
 
@@ -174,7 +174,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="records to write; counts go to a JSON beside them")
     args = parser.parse_args()
 
-    selection = Selection(args.target_language)
+    selection = Selector(args.target_language)
     total = records.count(args.n_best_lists)
     lists = progress(n_best_lists.read(args.n_best_lists), f"select {records.name(args.output)}", total, "sentence")
     if args.targets != "interpolated":

@@ -18,7 +18,7 @@ from typing import Any, TypedDict, TypeVar
 from common import gpu_lease
 from common.document import argument
 from decode.engines.ctranslate2 import CTranslate2
-from distill.n_best_lists import Hypothesis
+from distill.n_best_lists import ScoredText
 from distill.settings import Prefix, TranslationSettings
 from formats import ctranslate2_loading, records
 from formats import ctranslate2_products as products
@@ -243,7 +243,7 @@ class Teacher:
         check_prefix(model, self._before, self._begin)
         self.arithmetic = self._engine.arithmetic
 
-    def translate(self, sources: Iterable[str], beam_size: int, n_best: int) -> Iterator[list[Hypothesis]]:
+    def translate(self, sources: Iterable[str], beam_size: int, n_best: int) -> Iterator[list[ScoredText]]:
         """Yield the n-best list of each sentence in order, reading no more than two windows ahead.
 
         The list of a source of more than MAXIMUM_OUTPUT pieces is empty, because the model would read only part of it;
@@ -254,7 +254,7 @@ class Teacher:
         for hypotheses in self._engine.n_best(whole, beam_size, n_best, self._begin):
             own = ((pieces[len(self._begin) :], score) for pieces, score in hypotheses)
             yield [
-                Hypothesis(records.sentence(self._target.decode(pieces)), score)
+                ScoredText(records.sentence(self._target.decode(pieces)), score)
                 for pieces, score in own
                 if 0 < len(pieces) < MAXIMUM_OUTPUT
             ]

@@ -21,7 +21,7 @@ from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 
 
-class Translated(Written, Arithmetic):
+class TranslatedShard(Written, Arithmetic):
     """The JSON beside the translations."""
 
 
@@ -54,7 +54,7 @@ def main() -> None:
         # strict: a shift between the sides is an error here, not noise later
         return (n_best_lists.record(NBestList(*row)) for row in zip(part, map(ranked, hypotheses), strict=True))
 
-    def counts(lines: int, checksum: str) -> Translated:
+    def counts(lines: int, checksum: str) -> TranslatedShard:
         return {"lines_out": lines, "sha256": checksum, **teacher.arithmetic}
 
     key = parts.key(args, [args.input, *args.models, args.sentencepiece, *files(tokenization)])

@@ -36,7 +36,7 @@ from nmt_frontier.search import loading
 from nmt_frontier.search.batching import batches
 from nmt_frontier.search.engine import Batch, Search
 from nmt_frontier.search.native import Native
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 WHOLE = "whole"  # the vocabulary, without a map
 NOTHING = "nothing"  # a map that allows <unk>, <s> and </s> only
@@ -136,7 +136,7 @@ class MapTimer:
             raise UserError(f"{model}: is for {engines.ENGINES[name].label}, which uses no such vocabulary map")
         # Raises an error with the name of a damaged file here, not in the folder of links.
         loading.load(model, Search(), checksums=False)
-        self.tokenizer = FolderTokenizer(model)
+        self.tokenizer = LineTokenizer(model)
         self.sources = [self.tokenizer.encode(source) for source in sources]
         self._model, self._core, self._steps = model, core, steps
         # A map may be large: load only entries that the test set looks up, and keep one map for all sizes of batches.

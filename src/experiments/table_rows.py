@@ -21,7 +21,7 @@ from nmt_frontier.limits import ONE_CORE
 Folders = dict[tuple[str, str, str], ModelFolder]  # by student of the untrained system, engine and type
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A system, named after its shape, an engine, and options of formats.decoding_options.
 
     share: of the sentences that are decoded, for rows that take long.
@@ -43,7 +43,7 @@ class Row(NamedTuple):
         return f"{self.system}-untrained", self.engine if self.engine == BASELINE else f"{self.engine}-{self.type}"
 
 
-def models(rows: Iterable[Row]) -> list[tuple[str, str]]:
+def models(rows: Iterable[TableRow]) -> list[tuple[str, str]]:
     """The systems and the names of the folders that rows need."""
     return list(dict.fromkeys(row.model for row in rows))
 
@@ -53,7 +53,7 @@ def by_system(folders: list[ModelFolder]) -> Folders:
     return {(about.student or "", about.engine, about.quantization): folder for about, folder in described}
 
 
-def configuration(row: Row, folders: Folders, sentences: int | None) -> Configuration:
+def configuration(row: TableRow, folders: Folders, sentences: int | None) -> Configuration:
     """Raises UserError where the folder of a row is missing."""
     if not (folder := folders.get((row.system, row.engine, row.type))):
         raise UserError(f"--models: none of {row.system} for {row.engine} in {row.type}; the table needs it")
@@ -79,7 +79,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     return made
 
 
-def measure(rows: dict[RecordPlace, Row], folders: Folders, args: argparse.Namespace) -> None:
+def measure(rows: dict[RecordPlace, TableRow], folders: Folders, args: argparse.Namespace) -> None:
     """Time the rows and write their records. args: of ``parser``."""
     todo = {row: configuration(row, folders, args.sentences) for row in dict.fromkeys(rows.values())}
     records = dict(zip(todo, protocol.timed([*todo.values()], args), strict=True))

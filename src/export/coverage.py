@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from export.map_entries import PIECE
 from export.phrase_table import MAX_NGRAM, PhraseTable
-from export.sorted_counts import Counts
+from export.sorted_counts import KeyCounts
 from export.vocabulary_map import Knobs, always_on, build, lines
 from formats import records
 from formats.experiments import MapCoverage
@@ -33,15 +33,15 @@ from nmt_frontier.sentence import split_pieces
 Pieces = list[str]
 
 
-class Sentence(NamedTuple):
+class CoveredSentence(NamedTuple):
     source: Pieces
     output: Pieces
     reference: Pieces
 
 
-def read(path: Path) -> list[Sentence]:
+def read(path: Path) -> list[CoveredSentence]:
     """The records of export.model_outputs."""
-    return [Sentence(*map(split_pieces, record)) for record in records.read(path)]
+    return [CoveredSentence(*map(split_pieces, record)) for record in records.read(path)]
 
 
 def restrict(table: PhraseTable, sources: Sequence[Pieces]) -> PhraseTable:
@@ -59,11 +59,11 @@ def restrict(table: PhraseTable, sources: Sequence[Pieces]) -> PhraseTable:
     return table._replace(phrases=_rows(table.phrases, keys), links=_rows(table.links, keys))
 
 
-def _rows(counts: Counts, keys: NDArray[Any]) -> Counts:
+def _rows(counts: KeyCounts, keys: NDArray[Any]) -> KeyCounts:
     """The counts of some n-grams: ``keys``, uint64 (n,), ascending, with target piece 0."""
     starts, ends = np.searchsorted(counts.keys, keys), np.searchsorted(counts.keys, keys | PIECE, "right")
     rows = np.concatenate([np.arange(0), *map(np.arange, starts, ends)]).astype(np.int64)
-    return Counts(np.asarray(counts.keys[rows]), np.asarray(counts.counts[rows]))
+    return KeyCounts(np.asarray(counts.keys[rows]), np.asarray(counts.counts[rows]))
 
 
 def build_in_memory(table: PhraseTable, knobs: Knobs) -> VocabularyMap:
@@ -73,7 +73,7 @@ def build_in_memory(table: PhraseTable, knobs: Knobs) -> VocabularyMap:
     return VocabularyMap({(): [table.pieces[number - 1] for number in always_on(table, knobs)], **entries})
 
 
-def map_coverage(vocabulary_map: VocabularyMap, sentences: Sequence[Sentence]) -> dict[str, float]:
+def map_coverage(vocabulary_map: VocabularyMap, sentences: Sequence[CoveredSentence]) -> dict[str, float]:
     """What a map allows, each sentence decoded by itself.
 
     own, reference: per cent of the pieces of the model's own outputs and of the references; candidates,
@@ -114,7 +114,7 @@ def pick(maps: list[MapCoverage], coverage: float) -> MapCoverage:
     return max(maps, key=lambda row: (row["own"], -row["candidates"]))
 
 
-def compare(table: PhraseTable, sentences: list[Sentence], grid: list[Knobs]) -> list[MapCoverage]:
+def compare(table: PhraseTable, sentences: list[CoveredSentence], grid: list[Knobs]) -> list[MapCoverage]:
     """One row for each map of the grid: its name, knobs, size and coverage."""
     small = restrict(table, [sentence.source for sentence in sentences])
     rows: list[Any] = [

@@ -30,7 +30,7 @@ MODEL = ("model",)  # Layer.holds of the model's layer
 
 
 @dataclass(frozen=True)
-class Layer:
+class ImageLayer:
     """holds: names at the top. files: bytes of its files, unpacked. packed: bytes in the archive."""
 
     holds: tuple[str, ...]
@@ -72,7 +72,7 @@ def buildah(near: Path) -> Iterator[Buildah]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def build(folder: Path, output: Path, base: str | None = None) -> list[Layer]:
+def build(folder: Path, output: Path, base: str | None = None) -> list[ImageLayer]:
     """Build the Dockerfile of a submission's folder; write the archive and ``<name>.SIZES.md`` beside it.
 
     base: the base image, if the Dockerfile takes one; by default BASE if it exists, else the Dockerfile's own.
@@ -90,7 +90,7 @@ def build(folder: Path, output: Path, base: str | None = None) -> list[Layer]:
     return found
 
 
-def layers(archive: Path) -> list[Layer]:
+def layers(archive: Path) -> list[ImageLayer]:
     """The layers of the only image of an OCI archive, the base first (github.com/opencontainers/image-spec)."""
 
     with tarfile.open(archive) as outer:
@@ -108,14 +108,14 @@ def layers(archive: Path) -> list[Layer]:
         return [_layer(blob(entry["digest"]), entry["size"]) for entry in manifest["layers"]]
 
 
-def _layer(file: IO[bytes], packed: int) -> Layer:
+def _layer(file: IO[bytes], packed: int) -> ImageLayer:
     with tarfile.open(fileobj=file, mode="r:*") as files:
         members = files.getmembers()
     names = {PurePosixPath("/", member.name).parts[1] for member in members if member.name.strip("./")}
-    return Layer(tuple(sorted(names)), sum(member.size for member in members if member.isreg()), packed)
+    return ImageLayer(tuple(sorted(names)), sum(member.size for member in members if member.isreg()), packed)
 
 
-def sizes(layers: list[Layer], of_base: int) -> str:
+def sizes(layers: list[ImageLayer], of_base: int) -> str:
     """SIZES.md. of_base: the number of layers of the base image."""
     own, others = layers[of_base:], [layer for layer in layers if layer.holds != MODEL]
     names = ["the base image"] * of_base + [", ".join(f"`{name}`" for name in layer.holds) for layer in own]

@@ -39,7 +39,7 @@ USE_NATIVE = "the native engine decodes more kinds of models, distillation: {eng
 USE_CTRANSLATE2 = "CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}"
 
 
-class Teacher(Struct):
+class TeacherSource(Struct):
     """The part of an entry of ``teachers`` that says where its model is from: one of the three."""
 
     checkpoint: str | None = None
@@ -55,14 +55,14 @@ class Teacher(Struct):
         return teacher
 
 
-def import_native(teacher: Teacher, vocabulary: Path | None, output: Path) -> None:
+def import_native(teacher: TeacherSource, vocabulary: Path | None, output: Path) -> None:
     """Write ``output``, a folder named native-TYPE. Raises UserError as import_teacher, and for what native lacks."""
     kind = native_weights.kind(output)
     with atomic_path(output) as part:
         _float_model(teacher, vocabulary, output).write(kind, part)
 
 
-def _float_model(teacher: Teacher, vocabulary: Path | None, output: Path) -> FloatModel:
+def _float_model(teacher: TeacherSource, vocabulary: Path | None, output: Path) -> FloatModel:
     if teacher.checkpoint:
         with _with_vocabulary(Path(teacher.checkpoint), vocabulary) as run:
             return read_opennmt_tf.read(run)
@@ -80,7 +80,7 @@ def _read_marian(options: Options) -> FloatModel:
     return read_marian.read(parameters, source, target)
 
 
-def _through_ctranslate2(teacher: Teacher, output: Path) -> FloatModel:
+def _through_ctranslate2(teacher: TeacherSource, output: Path) -> FloatModel:
     with tempfile.TemporaryDirectory() as folder:
         exact = Path(folder) / "float32"
         import_teacher(teacher, None, exact)
@@ -90,7 +90,7 @@ def _through_ctranslate2(teacher: Teacher, output: Path) -> FloatModel:
             raise UserError(f"{output}: {str(error).removeprefix(f'{exact}: ')}; {USE_CTRANSLATE2}") from None
 
 
-def import_teacher(teacher: Teacher, vocabulary: Path | None, output: Path) -> None:
+def import_teacher(teacher: TeacherSource, vocabulary: Path | None, output: Path) -> None:
     """Write ``output``, a folder of CTranslate2 named after its type. ``teacher`` is its entry in the configuration.
 
     Raises UserError for a model that is missing, that its converter refuses, or whose weights are not finite.
@@ -187,7 +187,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="folder to write, named TYPE or native-TYPE")
     args = parser.parse_args()
     write = import_native if args.output.name.startswith(FOR_NATIVE) else import_teacher
-    write(Teacher.of(args.teacher), args.vocabulary, args.output)
+    write(TeacherSource.of(args.teacher), args.vocabulary, args.output)
 
 
 if __name__ == "__main__":

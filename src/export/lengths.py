@@ -35,20 +35,20 @@ END = opennmt_tf.CONTROL.index("</s>")
 CHUNK = 64  # sentences that the encoder reads at a time
 
 
-class Units(NamedTuple):
+class ClockUnits(NamedTuple):
     clock: int
     content: int
     still: int
 
 
-def reserved_units(depth: int, longest: int) -> Units:
+def reserved_units(depth: int, longest: int) -> ClockUnits:
     """Units of OpenNMT-tf's position encoding whose sines rise up to the longest translation, and the slowest one.
 
     depth: units of the model; longest: pieces.
     """
     slowest = depth // 2 - 1
     clock = math.ceil(math.log(longest + 1, 10_000) * slowest)  # so that its angle there is at most 1
-    return Units(clock, clock + 1, slowest)
+    return ClockUnits(clock, clock + 1, slowest)
 
 
 def sine(positions: NDArray[Any], unit: int, depth: int) -> NDArray[Any]:
@@ -78,7 +78,7 @@ def set_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[
     put(model.features_inputter.embedding, (numbers, units.content), contents / math.sqrt(depth))
 
 
-def _reserve(model: Any, units: Units) -> None:
+def _reserve(model: Any, units: ClockUnits) -> None:
     """Let neither embeddings nor layers write into the units, and let the clock alone score </s>."""
     layers = [*model.encoder.layers, *model.decoder.layers]
     writers = [layer.attention[0].layer.linear_output for layer in model.decoder.layers]
@@ -92,7 +92,7 @@ def _reserve(model: Any, units: Units) -> None:
         put(norm.gamma, [unit, units.still], LOUD)
 
 
-def _look_back(wrapper: Any, units: Units) -> list[Any]:
+def _look_back(wrapper: Any, units: ClockUnits) -> list[Any]:
     """The layers that write what a sub-layer sees of earlier positions; a mean without layers is made to read zeros."""
     from layers.history_decoder import Averaging, SimpleRecurrence
 
@@ -105,7 +105,7 @@ def _look_back(wrapper: Any, units: Units) -> list[Any]:
     return [] if layer.ffn is None else [layer.ffn.outer]
 
 
-def _encode(model: Any, sources: Sequence[Sequence[int]], units: Units) -> tuple[NDArray[Any], NDArray[Any]]:
+def _encode(model: Any, sources: Sequence[Sequence[int]], units: ClockUnits) -> tuple[NDArray[Any], NDArray[Any]]:
     """Run the encoder with the sine alone as content.
 
     Returns, float64 (sentences,), the mean of content less still of each sentence; and, float64 (pieces of all
@@ -128,7 +128,7 @@ def _encode(model: Any, sources: Sequence[Sequence[int]], units: Units) -> tuple
     return np.array(means, float), np.concatenate(rates).astype(float)
 
 
-def _subtract_mean(model: Any, units: Units, slope: float) -> None:
+def _subtract_mean(model: Any, units: ClockUnits, slope: float) -> None:
     """Let the first head of the first decoder layer subtract slope * mean(content - still) from the clock."""
     attention = model.decoder.layers[0].attention[0].layer
     queries, values, output = attention.linear_queries, attention.linear_values, attention.linear_output

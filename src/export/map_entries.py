@@ -6,7 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from export.sorted_counts import Counts
+from export.sorted_counts import KeyCounts
 
 PIECE = np.uint64(0xFFFF)  # the lowest 16 bits: of a key the target piece, of an n-gram its last one
 TWO_PIECES = np.uint64(0xFFFFFFFF)
@@ -41,7 +41,7 @@ class Entries(NamedTuple):
 
 
 def select(
-    part: Counts, always_on: NDArray[Any], unigrams: Entries, bigrams: Entries, min_frequency: int, meanings: int
+    part: KeyCounts, always_on: NDArray[Any], unigrams: Entries, bigrams: Entries, min_frequency: int, meanings: int
 ) -> Entries:
     """Select the entries of a part of the phrase table.
 

@@ -82,7 +82,7 @@ The command is nmt-frontier's, after its `make install` (version {version} of th
 }
 
 
-class Corpus(TypedDict):
+class CorpusOrigin(TypedDict):
     """Data that the model learned from. url: addresses, or lists of the parts of a file."""
 
     name: str
@@ -114,7 +114,7 @@ def best_sentence(measurements: list[Measurement], own: list[Measurement]) -> st
     return "\n" + textwrap.fill(f"{praise} It has {verdict(measurements, record)}", 120) + "\n"
 
 
-def terms(corpora: list[Corpus], teachers: list[str]) -> str:
+def terms(corpora: list[CorpusOrigin], teachers: list[str]) -> str:
     """What the model was made of, and what that means for its use."""
     translated = f"\nIt learned translations by {', '.join(teachers)}, whose own data count, too." if teachers else ""
     return f"{_table([*map(_corpus, corpora)])}\n\n{TERMS}{translated}"
@@ -174,7 +174,7 @@ def _scores(record: Measurement) -> dict[str, str]:
     }
 
 
-def _corpus(corpus: Corpus) -> dict[str, str]:
+def _corpus(corpus: CorpusOrigin) -> dict[str, str]:
     addresses = [part for url in corpus["url"] or [] for part in ([url] if isinstance(url, str) else url)]
     return {
         "corpus": corpus["name"],
@@ -189,7 +189,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def package(
-    model: Path, measurements: list[Measurement], corpora: list[Corpus], teachers: list[str], output: Path
+    model: Path, measurements: list[Measurement], corpora: list[CorpusOrigin], teachers: list[str], output: Path
 ) -> None:
     """Write the archive. Raises UserError for a model that is damaged, was not measured, or that OpenNMT-tf decodes."""
     if not output.name.endswith(SUFFIX):

@@ -52,7 +52,7 @@ LOUD = 10.0  # of a content in embeddings and of the clock where it is scored: o
 def set_lengths(model: Any, sources: Sequence[Sequence[int]], lengths: Sequence[int]) -> None:
     """Change the weights, so that translations of these sources have these lengths; as export.lengths.set_lengths.
 
-    model: of formats.shape.RecurrentShape. Raises UserError for one whose bridge copies, without weights to start a clock.
+    model: of formats.shape.RecurrentShape. Raises UserError for one whose bridge copies, as it cannot start a clock.
     """
     if not hasattr(model.decoder.bridge, "linear"):
         raise UserError("an untrained model whose decoder begins with copies of the encoder's states has no lengths")

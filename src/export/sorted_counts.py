@@ -19,19 +19,19 @@ DIGIT_BITS = 11  # of the radix sort: the 2,048 counters of a digit stay in the 
 FILES = {"keys": ("keys.u64", np.uint64), "counts": ("counts.i64", np.int64)}
 
 
-class Counts(NamedTuple):
+class KeyCounts(NamedTuple):
     """keys: uint64 (n,), ascending, each once; counts: int64 (n,), how often each key was seen."""
 
     keys: NDArray[Any]
     counts: NDArray[Any]
 
     @classmethod
-    def load(cls, segment: Path) -> "Counts":
+    def load(cls, segment: Path) -> "KeyCounts":
         """Map a segment into memory without reading it."""
         return cls(*(_mapped(segment / name, dtype) for name, dtype in FILES.values()))
 
     @classmethod
-    def read(cls, segment: Path, start: int, size: int) -> "Counts":
+    def read(cls, segment: Path, start: int, size: int) -> "KeyCounts":
         """Read at most ``size`` keys from the key ``start`` on.
 
         The files are closed again, as a merge may have very many segments.
@@ -39,11 +39,11 @@ class Counts(NamedTuple):
         files = FILES.values()
         return cls(*(np.fromfile(segment / name, dtype, size, offset=8 * start) for name, dtype in files))
 
-    def part(self, start: int, end: int) -> "Counts":
-        return Counts(np.asarray(self.keys[start:end]), np.asarray(self.counts[start:end]))
+    def part(self, start: int, end: int) -> "KeyCounts":
+        return KeyCounts(np.asarray(self.keys[start:end]), np.asarray(self.counts[start:end]))
 
 
-def write(segment: Path, blocks: Iterable[Counts]) -> None:
+def write(segment: Path, blocks: Iterable[KeyCounts]) -> None:
     """Write blocks of ascending keys as one segment, a new folder."""
     segment.mkdir(parents=True)
     with open(segment / FILES["keys"][0], "wb") as keys, open(segment / FILES["counts"][0], "wb") as counts:
@@ -71,18 +71,18 @@ class SegmentWriter:
         self.used = 0
 
 
-def counted(keys: NDArray[Any]) -> Counts:
+def counted(keys: NDArray[Any]) -> KeyCounts:
     """Count sorted keys, uint64 (n,)."""
     starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]]) if len(keys) else np.empty(0, np.int64)
-    return Counts(keys[starts], np.diff(np.r_[starts, len(keys)]))
+    return KeyCounts(keys[starts], np.diff(np.r_[starts, len(keys)]))
 
 
-def merge(segments: Sequence[Path], block: int = BLOCK_KEYS) -> Iterator[Counts]:
+def merge(segments: Sequence[Path], block: int = BLOCK_KEYS) -> Iterator[KeyCounts]:
     """Yield the sum of segments as blocks of ascending keys. ``block``: keys of all segments in memory at a time."""
     size = max(block // max(len(segments), 1), 1)
     starts = dict.fromkeys(segments, 0)
     while heads := {
-        segment: head for segment, start in starts.items() if len((head := Counts.read(segment, start, size)).keys)
+        segment: head for segment, start in starts.items() if len((head := KeyCounts.read(segment, start, size)).keys)
     }:
         # No later head has a key up to the smallest of these last keys.
         last = min(head.keys[-1] for head in heads.values())
@@ -94,11 +94,11 @@ def merge(segments: Sequence[Path], block: int = BLOCK_KEYS) -> Iterator[Counts]
         yield _sum(summands)
 
 
-def _sum(summands: list[Counts]) -> Counts:
+def _sum(summands: list[KeyCounts]) -> KeyCounts:
     """Add in pairs, so that each key is copied log2(len(summands)) times."""
     while len(summands) > 1:
         pairs = (summands[k : k + 2] for k in range(0, len(summands), 2))
-        summands = [Counts(*_add(*pair)) if len(pair) > 1 else pair[0] for pair in pairs]
+        summands = [KeyCounts(*_add(*pair)) if len(pair) > 1 else pair[0] for pair in pairs]
     return summands[0]
 
 

@@ -24,7 +24,7 @@ from nmt_frontier.search import loading
 from nmt_frontier.search.batching import batches
 from nmt_frontier.search.engine import Search
 from nmt_frontier.search.native import Native
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 SUFFIX = ".input_scale"  # of a tensor, after the name of its product (engine/model/model.cpp)
 
@@ -37,7 +37,7 @@ def input_scales(folder: Path, lines: list[str]) -> dict[str, InputScales]:
                         " engine in int16, int8 and int4 have scales to fix")  # fmt: skip
     if any(name.endswith(SUFFIX) for name in safetensors.read(folder / native_weights.NAME)):
         raise UserError(f"{folder}: its scales are fixed already; take the folder that it was made from")
-    encode = FolderTokenizer(folder).encode
+    encode = LineTokenizer(folder).encode
     if not (sentences := [pieces for pieces in map(encode, lines) if pieces]):
         raise UserError("there is no sentence to calibrate with")
     engine = loading.load(folder, Search(vocabulary_map=description.vocabulary_map))

@@ -22,7 +22,7 @@ from nmt_frontier.command_line import pick, positive, there
 from nmt_frontier.errors import UserError
 from nmt_frontier.search.batching import batches
 from nmt_frontier.search.engine import Batch
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def shared_fields(session: Session) -> Circumstances:
 
 def pieces(model: Path, session: Session) -> Batch:
     """The sources in pieces, without empty ones. Raises UserError where none is left."""
-    tokenizer = FolderTokenizer(model)
+    tokenizer = LineTokenizer(model)
     encoded = [tokenizer.encode(line) for line in sources(session.test_set)[: session.sentences]]
     if not (sentences := [sentence for sentence in encoded if sentence]):
         raise UserError(f"{session.test_set}: no sentence with a piece in it")

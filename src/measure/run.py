@@ -26,7 +26,7 @@ from nmt_frontier.files import write_json, write_text
 from nmt_frontier.model import model_folder
 from nmt_frontier.search import loading, switches
 from nmt_frontier.search.engine import Engine
-from nmt_frontier.translator import FolderTokenizer, Translator
+from nmt_frontier.translator import LineTokenizer, Translator
 
 WARM_UP_SENTENCES = 8
 
@@ -63,7 +63,7 @@ def about(translator: Translator, folder: Path, lines: list[str], references: li
     mean number of pieces that the output layer scores for a sentence, or for a batch if the map is per batch; None
     without a map, or with one that Python cannot read.
     """
-    encode = FolderTokenizer(folder).encode
+    encode = LineTokenizer(folder).encode
     reference_tokens = sum(len(encode(line)) for line in references)
     fields: dict[str, float | None] = {"reference_tokens": reference_tokens or None, "candidates": None}
     if translator.search.vocabulary_map:

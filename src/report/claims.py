@@ -61,7 +61,7 @@ class Paper(NamedTuple):
     pictures: Mapping[str, str] = {}
 
 
-class Key(NamedTuple):
+class NumberKey(NamedTuple):
     """Of a printed number in values.json. over: the row that a ratio is over; empty for a number of the row itself."""
 
     table: str
@@ -112,10 +112,10 @@ class Printed(NamedTuple):
         return RecordPlace(self.paper, self.table, self.row, self.way)
 
     @property
-    def key(self) -> Key:
+    def key(self) -> NumberKey:
         """What tells it from the other numbers of its paper."""
         over = self.other.row if self.other else ""
-        return Key(self.table, self.row, self.way, self.quantity, over, self.test_set)
+        return NumberKey(self.table, self.row, self.way, self.quantity, over, self.test_set)
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ RADIUS = 5  # points: half the width of a marker and some space
 PADDING = np.array([5.0, 0.5])  # points between labels, across and up
 # The background keeps a name legible on a line.
 GROUND: dict[str, str | float] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.3}
-TEXT: "Look" = {"fontsize": 7.5, "color": "#222222", "bbox": GROUND}
+TEXT: "NameStyle" = {"fontsize": 7.5, "color": "#222222", "bbox": GROUND}
 LEADER: dict[str, str | float] = {"arrowstyle": "-", "color": "#777777", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
 DIRECTIONS = np.exp(2j * np.pi * np.arange(16) / 16)
 DISTANCES = np.array([0, 0.5, 1, 1.5, 2, 3, 4.5, 6])  # in heights of a label
@@ -31,7 +31,7 @@ Numbers = NDArray[np.float64]
 Boxes = Numbers  # (n, 4): left, bottom, right, top in pixels
 
 
-class Look(TypedDict):
+class NameStyle(TypedDict):
     """Of a name; as matplotlib has it."""
 
     fontsize: float

@@ -33,17 +33,17 @@ COLORS = {1: "#e69f00", 2: "#0072b2", 3: "#009e73"}  # by the longest n-gram
 MARKERS = "os^vDPX"  # by the minimum frequency
 
 
-class Row(MapCoverage):
+class TimedMap(MapCoverage):
     """A map with its timings by batch size."""
 
     timed: dict[int, MapTimingRow]
 
 
-class Maps(NamedTuple):
+class MapGrid(NamedTuple):
     """The maps of a grid, and what they were timed under."""
 
     dev: Picked  # of the dev set, which picked the map of the study
-    rows: list[Row]  # of the test set, a map each
+    rows: list[TimedMap]  # of the test set, a map each
     timing: MapTiming  # of the test set
 
     @property
@@ -52,7 +52,7 @@ class Maps(NamedTuple):
         return self.dev["picked"]["map"]
 
 
-def read(dev: Path, coverage: Path, timing: Path) -> Maps:
+def read(dev: Path, coverage: Path, timing: Path) -> MapGrid:
     """Read what export.coverage and experiments.map_timing wrote. Raises UserError where a map was not timed."""
     covered = "not made by export.coverage"
     return joined(
@@ -62,7 +62,7 @@ def read(dev: Path, coverage: Path, timing: Path) -> Maps:
     )
 
 
-def joined(dev: Picked, coverage: Coverage, timing: MapTiming) -> Maps:
+def joined(dev: Picked, coverage: Coverage, timing: MapTiming) -> MapGrid:
     """Put the rows of each map together. Raises UserError where a map was not timed, or without BLEU."""
     timed: dict[str, dict[int, MapTimingRow]] = {}
     for row in timing["rows"]:
@@ -71,10 +71,10 @@ def joined(dev: Picked, coverage: Coverage, timing: MapTiming) -> Maps:
         raise UserError("the maps were timed without BLEU; time them on the whole test set, without --steps")
     if missing := [row["map"] for row in coverage["maps"] if row["map"] not in timed]:
         raise UserError(f"the map {missing[0]} was not timed; time all maps of the grid")
-    return Maps(dev, [{**row, "timed": timed[row["map"]]} for row in coverage["maps"]], timing)
+    return MapGrid(dev, [{**row, "timed": timed[row["map"]]} for row in coverage["maps"]], timing)
 
 
-def table(maps: Maps) -> str:
+def table(maps: MapGrid) -> str:
     dev, rows, timing = maps
     whole = next(row for row in timing["rows"] if row["map"] == "whole")
     fallback = "" if dev["picked"]["own"] >= dev["coverage"] else " (none does; this one allows the most)"
@@ -91,7 +91,7 @@ def table(maps: Maps) -> str:
     return markup.document("Vocabulary maps", note, markup.table(cells, left=cells[0]), marks)
 
 
-def row_cells(row: Row, picked: bool, noise: float) -> dict[str, str]:
+def row_cells(row: TimedMap, picked: bool, noise: float) -> dict[str, str]:
     """The cells of a map; the knobs of the picked one are bold, disturbed timings are marked."""
     knobs = {
         "n": row["max_ngram"],
@@ -117,7 +117,7 @@ def row_cells(row: Row, picked: bool, noise: float) -> dict[str, str]:
 
 
 @figure.styled
-def draw(maps: Maps) -> Figure:
+def draw(maps: MapGrid) -> Figure:
     """Left: coverage of the model's own pieces (filled) and of the references' (hollow). Right: times faster than the
     whole vocabulary, in batches of each size. Dotted: the map that the study uses."""
     picture = Figure(figsize=(10.4, 4.4), layout="constrained")
@@ -134,7 +134,7 @@ def draw(maps: Maps) -> Figure:
     return picture
 
 
-def coverage(axes: Axes, rows: list[Row]) -> None:
+def coverage(axes: Axes, rows: list[TimedMap]) -> None:
     frequencies = sorted({row["min_frequency"] for row in rows})
     for row in rows:
         marker = MARKERS[frequencies.index(row["min_frequency"]) % len(MARKERS)]
@@ -150,7 +150,7 @@ def coverage(axes: Axes, rows: list[Row]) -> None:
     axes.legend(fontsize=7.5)
 
 
-def speed(axes: Axes, rows: list[Row]) -> None:
+def speed(axes: Axes, rows: list[TimedMap]) -> None:
     for number, tokens in enumerate(rows[0]["timed"]):
         spreads = [Spread.read(row["timed"][tokens], "times_faster") for row in rows]
         style = figure.STUDENTS[number % len(figure.STUDENTS)]

@@ -28,7 +28,7 @@ LABELS = {BASELINE: "OpenNMT-tf", **{kind: f"native engine, {kind}" for kind in 
 MARKERS = "o^sD"
 
 
-class Student(TypedDict):
+class PublishedStudent(TypedDict):
     """shape: its name in formats/shapes.yaml. megabytes: of the published file."""
 
     shape: str
@@ -37,24 +37,24 @@ class Student(TypedDict):
     comet: dict[str, float]
 
 
-class Quality(TypedDict):
+class PublishedQuality(TypedDict):
     """What is published. others: BLEU of other systems by test set."""
 
     source: str
-    students: dict[str, Student]
+    students: dict[str, PublishedStudent]
     others: dict[str, dict[str, float]]
 
 
 class Front(NamedTuple):
     """What is published, and the records of each student's shape by the way of decoding."""
 
-    quality: Quality
+    quality: PublishedQuality
     timed: dict[str, dict[str, Measurement]]
 
 
 def read(published: Path, times: Path) -> Front:
     """Raises UserError where the shape of a student was not timed."""
-    quality: Quality = read_json(published)
+    quality: PublishedQuality = read_json(published)
     records, timed = measurement.read(times), {}
     for name, student in quality["students"].items():
         of_shape = matching(records, shape=str(shape(registry()[student["shape"]])))
@@ -80,7 +80,7 @@ def table(front: Front) -> str:
     return markup.document("Our time against published quality", TITLE + ".", markup.table(rows), note(front))
 
 
-def scores(student: Student, test_set: str) -> str:
+def scores(student: PublishedStudent, test_set: str) -> str:
     return f"{student['bleu'][test_set]:.1f} · {student['comet'][test_set]:.4f}"
 
 

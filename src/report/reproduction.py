@@ -45,7 +45,7 @@ NOTE = """
 WITHOUT = {OPEN: "## A CPU could give these", NOT_RUN: "## Not run here"}
 
 
-class Share(NamedTuple):
+class Agreement(NamedTuple):
     """Counts of numbers. possible: by a CPU, run: of these. The others have a verdict: measured, or from shapes."""
 
     possible: int
@@ -64,11 +64,11 @@ class Share(NamedTuple):
         )
 
 
-def share(made: list[Row]) -> Share:
+def share(made: list[Row]) -> Agreement:
     possible = [row for row in made if not row["needs"]]
     judged = by_origin([row for row in made if row["ours"] is not None and row["tolerance"]])
     counts = [n for rows in judged.values() for n in (len(rows), counted(rows)[AGREES])]
-    return Share(len(possible), sum(row["ours"] is not None for row in possible), *counts)
+    return Agreement(len(possible), sum(row["ours"] is not None for row in possible), *counts)
 
 
 def percent(part: int, whole: int) -> str:

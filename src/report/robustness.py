@@ -37,7 +37,7 @@ PROTECTED = "Protected: what must survive was hidden behind symbols that the sys
 ALONE = ("words", "suite")  # lists without references
 
 
-class Part(NamedTuple):
+class InputList(NamedTuple):
     """A list of inputs. recased: translated without its capitals."""
 
     name: str
@@ -48,7 +48,7 @@ class Part(NamedTuple):
         return f"{name_of(self.name)}{', recased' * self.recased}"
 
 
-CLEAN = Part("clean")
+CLEAN = InputList("clean")
 
 
 def read(path: Path) -> Robustness:
@@ -72,13 +72,13 @@ def name_of(key: str) -> str:
     return LISTS.get(key, key.replace("_", " "))
 
 
-def translated(row: RobustnessRow) -> dict[Part, TranslatedInputs]:
+def translated(row: RobustnessRow) -> dict[InputList, TranslatedInputs]:
     """Everything that was translated with references; the clean test set first."""
-    found = {Part(name): part for name, part in row["lists"].items() if name not in ALONE}
-    return found | {Part(name, True): part for name, part in row.get("recased", {}).items()}
+    found = {InputList(name): part for name, part in row["lists"].items() if name not in ALONE}
+    return found | {InputList(name, True): part for name, part in row.get("recased", {}).items()}
 
 
-def parts(data: Robustness) -> list[Part]:
+def parts(data: Robustness) -> list[InputList]:
     return [*translated(data["rows"][0])]
 
 
@@ -93,7 +93,7 @@ def score(part: TranslatedInputs, key: Score, cased: bool) -> float:
     return value
 
 
-def lost(row: RobustnessRow, of: Part, key: Score = "bleu") -> float:
+def lost(row: RobustnessRow, of: InputList, key: Score = "bleu") -> float:
     """What a perturbation changes a score by, without regard to case where case was changed."""
     part = translated(row)[of]
     return score(part, key, key in part) - score(row["lists"][CLEAN.name], key, key in part)

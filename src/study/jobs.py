@@ -13,7 +13,7 @@ from findings.cost import Price
 from nmt_frontier.errors import UserError
 from study.rates import Rate
 from study.systems import Trained
-from study.workload import JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Stage, Work
+from study.workload import JOB_STARTS, MODEL_JOBS, REPORT_JOBS, StudyStage, Work
 
 # Choosing targets: CPU seconds of a comparison (EPYC of Zen 4, Multi30k, lists of 8), and how the number of comparisons
 # grows with the hypotheses.
@@ -41,7 +41,7 @@ class Jobs(NamedTuple):
     """
 
     name: str
-    stage: Stage
+    stage: StudyStage
     number: int
     seconds: float
     cores: int | None = 1
@@ -102,7 +102,7 @@ def jobs(work: Work, text: dict[str, Rate]) -> list[Jobs]:
 
     text: seconds of a core per pair or line (study.rates).
     """
-    order = list(Stage)
+    order = list(StudyStage)
     return sorted(_Planned(work, text).groups(), key=lambda group: order.index(group.stage))
 
 
@@ -123,7 +123,7 @@ class _Planned:
         yield from self._alignment()
         yield from self._end()
 
-    def _group(self, name: str, stage: Stage, total: float, number: int = 1, **what: Any) -> Jobs:
+    def _group(self, name: str, stage: StudyStage, total: float, number: int = 1, **what: Any) -> Jobs:
         """``total`` seconds of work in ``number`` equal jobs; each takes its time to start."""
         return Jobs(name, stage, number, total / max(number, 1) + self._start, **what)
 
@@ -138,15 +138,15 @@ class _Planned:
             entry = self._config.corpora[name]
             if entry.sample:
                 subset = self._work.read[name] * sides * self._seconds["subset"]
-                yield self._group(f"subset {name}", Stage.SUBSETS, subset)
+                yield self._group(f"subset {name}", StudyStage.SUBSETS, subset)
             cleaned, shards = lines * sides * self._seconds["clean"], self._config.cleaning_shards
-            yield self._group(f"clean {name}", Stage.CLEANING, cleaned, shards, after=[f"subset {name}"])
+            yield self._group(f"clean {name}", StudyStage.CLEANING, cleaned, shards, after=[f"subset {name}"])
             way = "gather, drop duplicates" if entry.cleaning.duplicates else "gather"
             gathered = lines * sides * self._seconds[way]
-            yield self._group(f"gather_clean {name}", Stage.GATHERING, gathered, after=[f"clean {name}"])
+            yield self._group(f"gather_clean {name}", StudyStage.GATHERING, gathered, after=[f"clean {name}"])
         for name, corpus in self._study.mixtures.changed.items():
             changed = self._work.sizes[name] * self._seconds["draw: write"]
-            yield self._group(f"change_source {name}", Stage.GATHERING, changed, after=[f"gather_clean {corpus}"])
+            yield self._group(f"change_source {name}", StudyStage.GATHERING, changed, after=[f"gather_clean {corpus}"])
 
     def _mixed(self, mixture: str) -> tuple[list[str], list[str]]:
         """The corpora of a mixture, and the groups of jobs that make them."""
@@ -167,11 +167,11 @@ class _Planned:
                 made = "change_source" if corpus in self._study.mixtures.changed else "gather_clean"
                 after = [f"{made} {corpus}", *trained]
                 seconds = work.translation_seconds(teacher, sentences)
-                yield self._group(name, Stage.TRANSLATION, seconds, shards, gpus=gpus, after=after)
+                yield self._group(name, StudyStage.TRANSLATION, seconds, shards, gpus=gpus, after=after)
             rescored = f"rescore_shard {corpus}"
             if work.rescored(corpus):
                 seconds = work.rescoring_seconds(sentences)
-                yield self._group(rescored, Stage.RESCORING, seconds, shards, gpus=gpus, after=lists)
+                yield self._group(rescored, StudyStage.RESCORING, seconds, shards, gpus=gpus, after=lists)
             yield from self._selections(corpus, sentences, [*lists, rescored])
 
     def _selections(self, corpus: str, sentences: int, lists: list[str]) -> Iterator[Jobs]:
@@ -179,10 +179,10 @@ class _Planned:
         for teacher, targets in sorted(self._work.selected.get(corpus, ())):
             name, comparisons = f"{teacher} {targets} {corpus}", n_best ** POWERS.get(targets, 0)
             seconds = sentences * (self._seconds["select"] + CHOICE.get(targets, 0) * comparisons)
-            yield self._group(f"select_shard {name}", Stage.SELECTION, seconds, shards, after=lists)
+            yield self._group(f"select_shard {name}", StudyStage.SELECTION, seconds, shards, after=lists)
             gathered = sentences * (n_best if targets == "all" else 1) * self._seconds["gather"]
             after = [f"select_shard {name}"]
-            yield self._group(f"gather_distilled {name}", Stage.SELECTION, gathered, after=after)
+            yield self._group(f"gather_distilled {name}", StudyStage.SELECTION, gathered, after=after)
 
     def _epochs(self) -> Iterator[Jobs]:
         epochs, seconds = self._distillation.epochs, self._seconds
@@ -193,13 +193,15 @@ class _Planned:
                 made = [*made, "alignment_probabilities"]
                 changes = self._study.mixtures.augmentation(mixture)
                 drawn += pairs * (changes.share if changes else 0) * (seconds["encode"] + seconds["align"])
-            yield self._group(f"sample {mixture}", Stage.EPOCHS, drawn * epochs, epochs, after=made)
+            yield self._group(f"sample {mixture}", StudyStage.EPOCHS, drawn * epochs, epochs, after=made)
             what = {"cores": THREADS, "after": [f"sample {mixture}", "vocabulary"]}
-            yield self._group(f"encode {mixture}", Stage.EPOCHS, pairs * seconds["encode"] * epochs, epochs, **what)
+            yield self._group(
+                f"encode {mixture}", StudyStage.EPOCHS, pairs * seconds["encode"] * epochs, epochs, **what
+            )
             if any(system.training.alignment and system.mixture == mixture for system in self._work.trained):
                 total, number = pairs * seconds["align"] * epochs, self._config.alignment.shards * epochs
                 after = [f"encode {mixture}", "alignment_probabilities"]
-                yield self._group(f"align_epoch_shard {mixture}", Stage.ALIGNMENT, total, number, after=after)
+                yield self._group(f"align_epoch_shard {mixture}", StudyStage.ALIGNMENT, total, number, after=after)
         yield self._vocabulary()
 
     def _vocabulary(self) -> Jobs:
@@ -208,11 +210,11 @@ class _Planned:
         lines = 2 * (self._work.epoch(of) if of else sum(self._work.sizes[name] for name in train))
         total = lines * seconds["vocabulary: read"] + min(vocabulary.sentences, lines) * seconds["vocabulary: learn"]
         after = [f"sample {of}"] if of else [f"gather_clean {name}" for name in train]
-        return self._group("vocabulary", Stage.VOCABULARY, total, cores=THREADS, after=after)
+        return self._group("vocabulary", StudyStage.VOCABULARY, total, cores=THREADS, after=after)
 
     def _trainings(self) -> Iterator[Jobs]:
         for system in self._work.trained:
-            stage = Stage.TEACHERS if system.role == "teacher" else Stage.STUDENTS
+            stage = StudyStage.TEACHERS if system.role == "teacher" else StudyStage.STUDENTS
             reserved = self._reserved(system)  # several GPUs count as so many times as fast
             seconds = self._work.training_seconds(system) / (reserved["gpus"] or reserved["cores"])
             after = [f"encode {system.mixture}", f"train {system.start_from}"]
@@ -236,12 +238,14 @@ class _Planned:
             ("extract_shard", pairs * seconds["extract phrases"], shards, ["align_shard"]),
             ("phrase_table", pairs * seconds["merge phrases"], 1, ["extract_shard"]),
         ):
-            yield self._group(name, Stage.ALIGNMENT, total, number, after=after)
+            yield self._group(name, StudyStage.ALIGNMENT, total, number, after=after)
 
     def _end(self) -> Iterator[Jobs]:
         systems = [system.name for system in self._work.trained]
         for name in systems:
-            yield self._group(f"export {name}", Stage.EXPORT, 0, MODEL_JOBS, after=[f"train {name}", "phrase_table"])
+            yield self._group(
+                f"export {name}", StudyStage.EXPORT, 0, MODEL_JOBS, after=[f"train {name}", "phrase_table"]
+            )
         timed, after = sum(map(self._work.timing_seconds, self._work.measured)), [f"export {name}" for name in systems]
-        yield self._group("benchmark", Stage.TIMING, timed, cores=None, after=after)
-        yield self._group("report", Stage.REPORT, 0, REPORT_JOBS, after=["benchmark"])
+        yield self._group("benchmark", StudyStage.TIMING, timed, cores=None, after=after)
+        yield self._group("report", StudyStage.REPORT, 0, REPORT_JOBS, after=["benchmark"])

@@ -21,7 +21,7 @@ from study.configuration import StudyConfiguration
 from study.jobs import Jobs, Node, critical_path, jobs, least_seconds, work_seconds
 from study.rates import Shipped, shipped
 from study.resources import TOKENS
-from study.workload import GPU_DECODING, GPU_TRAINING, Stage, Work
+from study.workload import GPU_DECODING, GPU_TRAINING, StudyStage, Work
 
 HOUR = 3600
 NODE = "p4d.24xlarge"
@@ -41,7 +41,7 @@ def plan(study: StudyConfiguration, machine: cost.Price, sizes: list[int], kept:
         trained = f"trained on CPUs: {', '.join(on_cpu)}"
         raise UserError(f"{study.study}: {trained}; plans are for trainings on device: cuda")
     node, groups, disk = Node.of(machine), jobs(work, kept.text), work.disk()
-    stages = [stage_of(stage, groups, disk.get(stage, 0), node, sizes) for stage in Stage]
+    stages = [stage_of(stage, groups, disk.get(stage, 0), node, sizes) for stage in StudyStage]
     total = {str(nodes): round(least_seconds(groups, node, nodes) / HOUR, 3) for nodes in sizes}
     return {
         "study": study.study,
@@ -57,7 +57,7 @@ def plan(study: StudyConfiguration, machine: cost.Price, sizes: list[int], kept:
     }
 
 
-def stage_of(stage: Stage, groups: list[Jobs], size: float, node: Node, sizes: list[int]) -> Document:
+def stage_of(stage: StudyStage, groups: list[Jobs], size: float, node: Node, sizes: list[int]) -> Document:
     """A stage alone. usd: the price of the parts of nodes that its jobs reserve."""
     own = [group for group in groups if group.stage == stage]
     longest = max(own, key=lambda group: group.seconds, default=None)

@@ -98,7 +98,7 @@ def base(corpus: str) -> str:
 
 
 @dataclass(frozen=True)
-class System:
+class StudySystem:
     """A model of the study: one that is trained here, one with random weights, or a teacher from elsewhere.
 
     student: its name in the configuration, the same for all mixtures and seeds; an untrained system's name of a shape.
@@ -113,7 +113,7 @@ class System:
 
 
 @dataclass(frozen=True)
-class Trained(System):
+class Trained(StudySystem):
     """A teacher or a student that is trained here.
 
     start_from: the teacher, the earlier student, or the folder whose weights its training begins with. start_layers:
@@ -129,15 +129,15 @@ class Trained(System):
     start_layers: StartLayers | None = None
 
 
-def systems(config: StudyConfiguration) -> list[System]:
+def systems(config: StudyConfiguration) -> list[StudySystem]:
     """All teachers, trained here or not, then the students."""
     return [*(_teacher(name, entry, config.seed) for name, entry in config.teachers.items()), *students(config)]
 
 
-def _teacher(name: str, entry: TeacherSection, default_seed: int) -> System:
+def _teacher(name: str, entry: TeacherSection, default_seed: int) -> StudySystem:
     shape = entry.shape.document if entry.shape else None
     if not shape or not entry.training:
-        return System(name, "teacher", name, None, None, shape)
+        return StudySystem(name, "teacher", name, None, None, shape)
     seed = default_seed if entry.seed is None else entry.seed
     return Trained(name, "teacher", name, ORIGINAL, seed, shape, entry.training, entry.start_from)
 
@@ -170,10 +170,10 @@ def settings(system: Trained) -> Document:
     return shape | learned | {"start_from": system.start_from} | layers
 
 
-def untrained(config: StudyConfiguration) -> list[System]:
+def untrained(config: StudyConfiguration) -> list[StudySystem]:
     """Models of named shapes with random weights, for their speed only; an unknown name has no shape."""
     return [
-        System(f"{name}-untrained", "untrained", name, None, config.seed, shape.registry().get(name))
+        StudySystem(f"{name}-untrained", "untrained", name, None, config.seed, shape.registry().get(name))
         for name in config.speed.untrained
     ]
 

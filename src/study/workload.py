@@ -16,7 +16,7 @@ from study.configuration import StudyConfiguration
 from study.plan import Study
 from study.rates import WIDTH, Rates
 from study.resources import TOKENS, operations, read_size, size, trained_tokens
-from study.systems import ENSEMBLE, TOKEN_ENSEMBLE, System, Trained
+from study.systems import ENSEMBLE, TOKEN_ENSEMBLE, StudySystem, Trained
 from train import precision
 from train.schedule import kept_checkpoints
 
@@ -49,7 +49,7 @@ GPU_TRAINING = 20e12  # floating-point operations per second that a GPU is assum
 GPU_DECODING = 2e12  # and in beam search
 
 
-class Stage(StrEnum):
+class StudyStage(StrEnum):
     """The stages of a study, in order."""
 
     FETCH = "fetching"
@@ -98,7 +98,7 @@ class Work:
         drawn = times * sum(self.sizes.get(name, 0) for name in self.study.mixtures.drawn(mixture))
         return self.config.distillation.epoch_pairs or drawn
 
-    def parameters(self, system: System) -> float:
+    def parameters(self, system: StudySystem) -> float:
         return float(shape(system.shape or {}).parameters(self._entries) or 0)
 
     def teacher_parameters(self, name: str) -> float:
@@ -236,18 +236,18 @@ class Work:
         teachers = sum(self._checkpoints(system) for system in self.trained if system.role == "teacher")
         students = sum(self._checkpoints(system) for system in self.trained if system.role != "teacher")
         return {
-            Stage.FETCH: sum(of_pair[name] * self.read[name] for name in names),
-            Stage.SUBSETS: sampled,
-            Stage.CLEANING: cleaned,
-            Stage.GATHERING: cleaned,
-            Stage.TEACHERS: teachers,
-            Stage.TRANSLATION: n_best_lists * len({*chain.from_iterable(map(self.translators, self.selected))}),
-            Stage.RESCORING: n_best_lists * self.rescores,
-            Stage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
-            Stage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.trained})),
-            Stage.STUDENTS: students,
-            Stage.ALIGNMENT: self.pairs * (RECORD_BYTES + ALIGNED_BYTES),
-            Stage.EXPORT: sum(map(self.parameters, self.trained)) * MODEL_BYTES,
+            StudyStage.FETCH: sum(of_pair[name] * self.read[name] for name in names),
+            StudyStage.SUBSETS: sampled,
+            StudyStage.CLEANING: cleaned,
+            StudyStage.GATHERING: cleaned,
+            StudyStage.TEACHERS: teachers,
+            StudyStage.TRANSLATION: n_best_lists * len({*chain.from_iterable(map(self.translators, self.selected))}),
+            StudyStage.RESCORING: n_best_lists * self.rescores,
+            StudyStage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
+            StudyStage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.trained})),
+            StudyStage.STUDENTS: students,
+            StudyStage.ALIGNMENT: self.pairs * (RECORD_BYTES + ALIGNED_BYTES),
+            StudyStage.EXPORT: sum(map(self.parameters, self.trained)) * MODEL_BYTES,
         }
 
     def _checkpoints(self, system: Trained) -> float:

@@ -85,7 +85,7 @@ def mirrored_trainer(strategy: Any) -> type:
     resumable: Any = resumable_trainer()
     mirrored: Any = opennmt.training.MirroredStrategyTrainer
 
-    class Trainer(resumable, mirrored):
+    class ReplicaTrainer(resumable, mirrored):
         def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
             super(mirrored, self).__init__(model, optimizer, checkpoint=checkpoint)  # skip its own: another strategy
             self._strategy, self._optimizer = strategy, optimizer  # the optimizer as in resumable_trainer
@@ -98,7 +98,7 @@ def mirrored_trainer(strategy: Any) -> type:
             empty = tf.data.Dataset.from_generator(lambda: iter(()), output_signature=batches.element_spec)
             return ReplicaBatches(batches, strategy, super()._finalize_dataset(empty).element_spec)
 
-    return Trainer
+    return ReplicaTrainer
 
 
 class ReplicaBatches:

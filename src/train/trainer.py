@@ -23,7 +23,7 @@ def resumable_trainer() -> type:
     import opennmt
     import tensorflow as tf
 
-    class Trainer(opennmt.training.Trainer):
+    class ResumableTrainer(opennmt.training.Trainer):
         seed = 1
         job = None
         average: MovingAverage | None = None
@@ -78,7 +78,7 @@ def resumable_trainer() -> type:
                 if self.rounded:
                     self.rounded.round()
 
-    return Trainer
+    return ResumableTrainer
 
 
 def make_sums(trainer: Any) -> None:

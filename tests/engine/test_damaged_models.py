@@ -11,7 +11,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import sha256
 from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Search
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_one_bit_that_flipped_is_found(broken, file, place):
 def test_a_damaged_model_is_loaded_without_checksums_on_request_and_from_older_folders(broken):
     folder = listed(broken("int8"))
     flip(folder / "model.bin", 0.5)
-    batch = [*map(FolderTokenizer(folder).encode, sentences(20, seed=2))]
+    batch = [*map(LineTokenizer(folder).encode, sentences(20, seed=2))]
     assert len(loading.load(folder, Search(), checksums=False).translate(batch)) == len(batch)
     listed(folder, "vmap.txt")
     loading.load(folder, Search())
@@ -111,7 +111,7 @@ def test_a_file_that_is_cut_off_or_missing(broken, file, kept, message):
 
 def test_a_bad_sentencepiece_model(tmp_path):
     with pytest.raises(UserError, match=r"sentencepiece\.model is missing"):
-        FolderTokenizer(tmp_path)
+        LineTokenizer(tmp_path)
     (tmp_path / "sentencepiece.model").write_bytes(b"pieces")
     with pytest.raises(UserError, match="not a SentencePiece model"):
-        FolderTokenizer(tmp_path)
+        LineTokenizer(tmp_path)

@@ -18,7 +18,7 @@ from nmt_frontier.importers.model import find
 from nmt_frontier.model import model_folder, safetensors
 from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Search
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 76000000\n" % 7
@@ -113,7 +113,7 @@ def test_model_folders(tmp_path, file, data, message):
     with pytest.raises(UserError, match=f"{name}: {message}"):
         model_folder.check(folder, about)
     with pytest.raises(UserError, match=f"{name}: {message}"):
-        FolderTokenizer(folder) if "sentencepiece" in name else loading.load(folder, Search(), checksums=False)
+        LineTokenizer(folder) if "sentencepiece" in name else loading.load(folder, Search(), checksums=False)
 
 
 @stand_ins

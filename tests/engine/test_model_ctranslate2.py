@@ -18,7 +18,7 @@ from nmt_frontier.importers import ctranslate2_model
 from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export, find
 from nmt_frontier.text.tokenizers import pieces
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 LINES = sentences(30)
@@ -145,7 +145,7 @@ def test_a_package_with_bpe(tmp_path):
     (folder / "sentencepiece.model").unlink()
     (folder / "bpe.model").write_text("#version: 0.2\nd o\ndo g</w>\nr u\n")
     export(folder, tmp_path / "out", ["float32"], ImportOptions())
-    tokenizer = FolderTokenizer(tmp_path / "out/native-float32")
+    tokenizer = LineTokenizer(tmp_path / "out/native-float32")
     assert tokenizer.encode("dog runs") == ["dog", "ru@@", "n@@", "s"]
     assert tokenizer.decode(["dog", "ru@@", "n@@", "s"]) == "dog runs"
 

@@ -14,7 +14,7 @@ from nmt_frontier.importers.model import export, find
 from nmt_frontier.model import safetensors
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.text.tokenizers import SharedSentencePiece
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")
 LINES = sentences(20)
@@ -41,7 +41,7 @@ def test_it_translates_as_the_reference(made, tmp_path, capsys):
     assert " d32 ff48 h4" in told and f" {count:,}" in told
     assert not languages or " to ".join(languages) in told
     translator = plain(tmp_path / "out/native-float32")
-    vocabulary, tokenizer = (read(tmp_path / "out/native-float32") for read in (Vocabulary.read, FolderTokenizer))
+    vocabulary, tokenizer = (read(tmp_path / "out/native-float32") for read in (Vocabulary.read, LineTokenizer))
     found = [vocabulary.numbers(tokenizer.encode(line), ())[:-1] for line in LINES]
     expected = [vocabulary.pieces(vocabulary.without_hidden(model.translate(source))) for source in found]
     assert [*translator.translate(LINES)] == [*map(tokenizer.decode, expected)]
@@ -60,11 +60,9 @@ def test_a_line_may_say_its_languages(tmp_path):
     model.begin = [92]
     vocabulary = Vocabulary.read(folder)
     source = vocabulary.numbers(SharedSentencePiece(folder).encode(line))[1:-1]
-    assert (
-        FolderTokenizer(folder).decode(vocabulary.pieces(vocabulary.without_hidden(model.translate(source)))) == french
-    )
+    assert LineTokenizer(folder).decode(vocabulary.pieces(vocabulary.without_hidden(model.translate(source)))) == french
     model.frame = [93], [2]
-    assert FolderTokenizer(folder).decode(vocabulary.pieces(vocabulary.without_hidden(model.translate(source)))) == both
+    assert LineTokenizer(folder).decode(vocabulary.pieces(vocabulary.without_hidden(model.translate(source)))) == both
     given = plain(folder, source_prefix="__de__", target_prefix="__fr__")
     assert [*given.translate([line])] == [both] and given.settings["target_prefix"] == ("__fr__",)
     with pytest.raises(UserError, match="a prefix has __xx__, which is no piece of the model"):
@@ -111,7 +109,7 @@ def test_a_tokenizer_of_hugging_face(tmp_path):
     for name in ("two", "one"):
         export(folder, tmp_path / name, ["float32"], ImportOptions())
         made = tmp_path / name / "native-float32"
-        assert FolderTokenizer(made).encode(LINES[0]) == tokenizer.encode(LINES[0]).tokens
+        assert LineTokenizer(made).encode(LINES[0]) == tokenizer.encode(LINES[0]).tokens
         outputs.append([*plain(made).translate([*LINES, "Äpfel ☃"])])
         tokenizer.save(str(folder / "tokenizer.json"))
     assert outputs[0] == outputs[1] and len({*outputs[0]}) > 10
@@ -139,14 +137,14 @@ def test_a_mark_of_a_language_begins_a_source(tmp_path):
     export(tmp_path / "opus-mt-en-gem", tmp_path / "out", ["float32"], ImportOptions())
     made = tmp_path / "out/native-float32"
     encode, translate, vocabulary = (
-        FolderTokenizer(made).encode,
+        LineTokenizer(made).encode,
         plain(made).translate,
         Vocabulary.read(made),
     )
     assert encode(f">>deu<< {LINES[0]}") == [">>deu<<", *encode(LINES[0])]
     german = [*translate(f">>deu<< {line}" for line in LINES)]
     sources = [vocabulary.unframed([">>deu<<", *encode(line)]) for line in LINES]
-    assert german == [FolderTokenizer(made).decode(vocabulary.pieces(model.translate(source))) for source in sources]
+    assert german == [LineTokenizer(made).decode(vocabulary.pieces(model.translate(source))) for source in sources]
     assert german != [*translate(LINES)]
     with pytest.raises(UserError, match="begins with >>fra<<, a language that the model does not have; it has 1, like"):
         [*translate([LINES[0], f">>fra<< {LINES[0]}"])]
@@ -168,7 +166,7 @@ def test_options_search_as_the_model_does(folder, tmp_path, capsys):
 
 def test_marks_are_text_for_a_model_of_one_pair(folder, tmp_path):
     export(folder, tmp_path / "out", ["float32"], ImportOptions())
-    assert FolderTokenizer(tmp_path / "out/native-float32").encode(f">>deu<< {LINES[0]}")[0] != ">>deu<<"
+    assert LineTokenizer(tmp_path / "out/native-float32").encode(f">>deu<< {LINES[0]}")[0] != ">>deu<<"
 
 
 def renamed(numbers):

@@ -10,7 +10,7 @@ from search_set import SOURCES
 from experiments import altered_models
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers import ctranslate2_model, read_ctranslate2
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 
 @pytest.mark.parametrize("name", ["float32", "int8"])
@@ -23,7 +23,7 @@ def test_a_model_that_was_read_and_written_is_the_same(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["float32", "int8"])
 def test_without_attention_all_sources_have_one_translation(name):
-    batch = [FolderTokenizer(folders()[name]).encode(source) for source in SOURCES]
+    batch = [LineTokenizer(folders()[name]).encode(source) for source in SOURCES]
     with altered_models.folder(folders()[name], altered_models.without_attention) as folder:
         deaf = ctranslate2.Translator(str(folder), compute_type=name)
         found = deaf.translate_batch(batch, min_decoding_length=5, max_decoding_length=5)

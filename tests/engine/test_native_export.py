@@ -33,7 +33,7 @@ from nmt_frontier.search import loading
 from nmt_frontier.search import native as native_engine
 from nmt_frontier.search.engine import Search
 from nmt_frontier.search.native import Native
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 # Models of all kinds, compared with CTranslate2
 
@@ -440,7 +440,7 @@ def test_a_foreign_map_and_missing_weights_are_refused(tmp_path, weights, vmap, 
 @pytest.mark.parametrize("mapped", [False, True], ids=["all", "map"])
 def test_the_engine_translates_a_folder_as_ctranslate2_does(mapped):
     """CTranslate2 gets one sentence a batch, since its candidates are those of a batch."""
-    tokenizer = FolderTokenizer(folders() / "float32")
+    tokenizer = LineTokenizer(folders() / "float32")
     batch = [tokenizer.encode(line) for line in models.sentences(40, seed=3)]
     native = loading.load(folders() / "float32", Search(4, vocabulary_map=mapped, workers=2, threads=2))
     peer = loading.load(folders() / "ctranslate2", Search(4, vocabulary_map=mapped))

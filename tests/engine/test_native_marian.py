@@ -9,7 +9,7 @@ from marian_models import PIECES, SHAPES, SMALL, VOCABULARY, convert, nematus, s
 from native import engine, outputs
 
 from export import untrained_marian
-from export.import_teacher import Teacher, import_native
+from export.import_teacher import TeacherSource, import_native
 from formats import marian, opennmt_tf
 from formats.shape import shape
 from nmt_frontier.errors import UserError
@@ -105,7 +105,7 @@ def test_the_number_of_parameters_is_that_of_the_shape(model_of):
 
 def test_a_teacher_of_each_kind_is_imported(model, tmp_path):
     options = {"model_path": str(model), "vocab_paths": [str(model.with_name(marian.VOCABULARY))] * 2}
-    teacher = Teacher.of({"converted": {"from": "marian", "options": options}})
+    teacher = TeacherSource.of({"converted": {"from": "marian", "options": options}})
     import_native(teacher, None, tmp_path / "native-int8")
     weights = [folder / native_weights.NAME for folder in (model.parent / "int8", tmp_path / "native-int8")]
     assert len({path.read_bytes() for path in weights}) == 1

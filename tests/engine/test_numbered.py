@@ -10,7 +10,7 @@ from models import sentencepiece_model
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.text import tokenizers
 from nmt_frontier.text.numbered import Numbered
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 LINES = st.text("abcdefgh .▁<s>中", max_size=30) | st.sampled_from([">>cs<< abc", "中国 ab", "<unk> </s>", ""])
 EXTRA = ["<blank>", ">>cs<<", "中", "of the model"]  # pieces that SentencePiece lacks
@@ -22,7 +22,7 @@ def both(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tokenizer")
     for name in request.param:
         (folder / name).write_bytes(sentencepiece_model())
-    tokenizer = FolderTokenizer(folder)
+    tokenizer = LineTokenizer(folder)
     processor = tokenizer.processors[0]
     pieces = [processor.id_to_piece(number) for number in range(100)] + EXTRA
     random.Random(1).shuffle(pieces)

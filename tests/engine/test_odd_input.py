@@ -23,7 +23,7 @@ from nmt_frontier.model.vocabulary_map import SPECIAL
 from nmt_frontier.search.native import Native
 from nmt_frontier.search.pipeline import Pipeline
 from nmt_frontier.sentence import has_letters
-from nmt_frontier.translator import FolderTokenizer, Translator
+from nmt_frontier.translator import LineTokenizer, Translator
 from train.vocabulary import train
 
 COPIED = ["-", "—", "...", "42", "18.10", "€ 18,10", "1,000,000", "12:30 - 14:00", "😀", "2 × 3 = 6", "²", "…", "?!"]
@@ -99,7 +99,7 @@ def test_8_bits_with_a_map_leave_lines_empty_for_their_rounding_only(engine):
     ahead, empty = {}, {}  # how far the best piece is ahead of the end
     for kind in ("float32", "int8"):
         folder = folders()[kind] if engine is CTranslate2 else native.folders() / kind
-        pieces = [*map(FolderTokenizer(folder).encode, lines)]
+        pieces = [*map(LineTokenizer(folder).encode, lines)]
         allowed = [engine.read_map(folder, pieces).candidates([line]) - {*SPECIAL} for line in pieces]
         scores = first_scores(engine, folder, kind, pieces, allowed)
         ahead[kind] = np.array([max(others) - end for end, *others in scores])

@@ -30,7 +30,7 @@ from nmt_frontier.text.capitals import Capitals
 from nmt_frontier.text.items import KINDS, SYMBOLS, Finder
 from nmt_frontier.text.markup import Line, Markup
 from nmt_frontier.text.sentences import splitter
-from nmt_frontier.translator import FolderTokenizer, Translator
+from nmt_frontier.translator import LineTokenizer, Translator
 from train import augmentation
 
 
@@ -42,7 +42,7 @@ def model():
 def attended(folder, lines, **options):
     """The outputs of a folder's engine, and the numbers of pieces of their sources."""
     translator = Translator(folder, checksums=False, **options)
-    coder, translate = translator.engine.coded(FolderTokenizer(folder))
+    coder, translate = translator.engine.coded(LineTokenizer(folder))
     pieces = [coder.encode(line) for line in lines]
     return translate(pieces), [*map(len, pieces)]
 
@@ -81,7 +81,7 @@ def test_markup_keeps_lines_tags_and_what_is_translated(model):
 
 def test_an_unknown_piece_becomes_the_aligned_source_word(model):
     word, other = ("".join(sorted({*sentences(3, seed=seed)[0].split()})[:1]) for seed in (1, 2))
-    source, processors = f"{other} (Xyzzy), {word}", FolderTokenizer(model).processors
+    source, processors = f"{other} (Xyzzy), {word}", LineTokenizer(model).processors
     known = processors[0].encode(source, out_type=str)
     place = max(n for n, size in enumerate(np.cumsum([len(piece) for piece in known])) if size <= source.index("y") + 2)
     attention = np.zeros((2, len(known)), np.float32)

@@ -26,7 +26,7 @@ from nmt_frontier.search import loading, switches
 from nmt_frontier.search.engine import Search
 from nmt_frontier.search.native import ISA
 from nmt_frontier.search.switches import SWITCHES
-from nmt_frontier.translator import FolderTokenizer, Translator
+from nmt_frontier.translator import LineTokenizer, Translator
 
 OTHER = {name: {name: 3} if switch.unit else {"without": frozenset({name})} for name, switch in SWITCHES.items()}
 ROOT, HERE = Path(__file__).parents[2], folders()
@@ -50,14 +50,14 @@ def test_a_switch_that_an_engine_lacks_is_refused_by_name(name, known):
 
 
 def test_the_map_of_ctranslate2_is_always_of_the_batch():
-    batch = [FolderTokenizer(HERE["int8"]).encode(line) for line in LINES[:8]]
+    batch = [LineTokenizer(HERE["int8"]).encode(line) for line in LINES[:8]]
     searches = [Search(vocabulary_map=True, **more) for more in ({}, OTHER["map_per_sentence"])]
     own, shared = (loading.load(HERE["int8"], search).translate(batch) for search in searches)
     assert own == shared
 
 
 def test_ctranslate2_blocks_ngrams(tmp_path):
-    batch = [FolderTokenizer(HERE["float32"]).encode(line) for line in LINES]
+    batch = [LineTokenizer(HERE["float32"]).encode(line) for line in LINES]
     free, blocked = (loading.load(HERE["float32"], Search(blocked_ngram=size)).translate(batch) for size in (0, 3))
     assert any(max(trigrams(pieces).values(), default=0) > 1 for pieces in free)
     assert all(max(trigrams(pieces).values(), default=1) == 1 for pieces in blocked)

@@ -9,7 +9,7 @@ from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export
 from nmt_frontier.model import native_weights, safetensors
 from nmt_frontier.model.native_vocabulary import Vocabulary
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 pytestmark = pytest.mark.optional
 torch, transformers = optional.modules("torch", "transformers")
@@ -61,7 +61,7 @@ def both(request, tmp_path_factory):
     export(folder, folder / "out", ["float32"], ImportOptions(languages=LANGUAGES.get(kind)))
     made = folder / "out/native-float32"
     vocabulary = Vocabulary.read(made)
-    sources = [vocabulary.numbers(FolderTokenizer(made).encode(line)) for line in LINES]
+    sources = [vocabulary.numbers(LineTokenizer(made).encode(line)) for line in LINES]
     prefix = [vocabulary.target_numbers[piece] for piece in vocabulary.target_prefix]
     worker = engine.Worker(engine.Model(made / native_weights.NAME))
     return transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), worker, sources, prefix

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings on which the content of batches depends
 
 
-class FolderTokenizer:
+class LineTokenizer:
     """The tokenizer of a folder. Raises UserError if it is missing or damaged."""
 
     def __init__(self, folder: Path):
@@ -69,7 +69,7 @@ class Translator:
         folder, self._process = Path(folder), os.getpid()
         self._text, options = text.divided(options)
         self.description = loading.describe(folder)
-        tokenizer = FolderTokenizer(folder)
+        tokenizer = LineTokenizer(folder)
         self.counts: Counter[str] = Counter()
         languages = self.description.source, self.description.target
         stages = text.stages(self._text, Context(folder, *languages, tokenizer.processors, self.counts))
@@ -95,7 +95,7 @@ class Translator:
 
     def _search(
         self,
-        tokenizer: FolderTokenizer,
+        tokenizer: LineTokenizer,
         beam_size: int,
         vocabulary_map: bool = True,
         workers: int | None = None,
@@ -122,7 +122,7 @@ class Translator:
             **options,
         )
 
-    def _attention_of(self, tokenizer: FolderTokenizer) -> "Attention | None":
+    def _attention_of(self, tokenizer: LineTokenizer) -> "Attention | None":
         from nmt_frontier.text.attention import Attention  # inside: translations without it need no NumPy
 
         return Attention(tokenizer.processors, self._text["replace_unknown"]) if tokenizer.processors else None

@@ -14,7 +14,7 @@ from formats import records
 from nmt_frontier.errors import UserError
 
 
-class Hypothesis(NamedTuple):
+class ScoredText(NamedTuple):
     """A translation in plain text, with its score."""
 
     text: str
@@ -25,12 +25,12 @@ class NBestList(NamedTuple):
     """A source sentence with its hypotheses, best first."""
 
     source: str
-    hypotheses: list[Hypothesis]
+    hypotheses: list[ScoredText]
 
 
-def ranked(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+def ranked(hypotheses: Iterable[ScoredText]) -> list[ScoredText]:
     """Sort hypotheses, best first; keep only the best of equal texts, and no empty text."""
-    best: dict[str, Hypothesis] = {}
+    best: dict[str, ScoredText] = {}
     for hypothesis in sorted(hypotheses, key=lambda hypothesis: -hypothesis.score):
         if hypothesis.text:
             best.setdefault(hypothesis.text, hypothesis)
@@ -42,7 +42,7 @@ def read(path: Path) -> Iterator[NBestList]:
     for number, record in enumerate(records.read(path), 1):
         try:
             source, hypotheses = record
-            found = NBestList(source, [Hypothesis(*item) for item in json.loads(hypotheses)])
+            found = NBestList(source, [ScoredText(*item) for item in json.loads(hypotheses)])
         except (ValueError, TypeError):
             raise UserError(f"{path}, record {number}: no n-best list; give what distill.translate made") from None
         yield found

@@ -53,14 +53,14 @@ class PhraseTable(NamedTuple):
     """
 
     pieces: list[str]
-    phrases: sorted_counts.Counts
-    links: sorted_counts.Counts
+    phrases: sorted_counts.KeyCounts
+    links: sorted_counts.KeyCounts
     targets: TargetCounts
 
     @classmethod
     def load(cls, folder: Path) -> "PhraseTable":
         pieces = opennmt_tf.read_vocabulary(folder / "vocabulary.txt")
-        phrases, links = (sorted_counts.Counts.load(folder / name) for name in ("phrases", "links"))
+        phrases, links = (sorted_counts.KeyCounts.load(folder / name) for name in ("phrases", "links"))
         return cls(pieces, phrases, links, TargetCounts.load(folder))
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from decode.engines.ctranslate2 import CTranslate2
 from export.map_entries import Entries, select
 from export.phrase_table import MAX_NGRAM, PhraseTable
-from export.sorted_counts import Counts
+from export.sorted_counts import KeyCounts
 from formats.ctranslate2_loading import translator
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import atomic_path, read_json
@@ -147,7 +147,7 @@ def _explained_row(ngram: str, targets: list[str], output: set[str]) -> str:
 
 def build(table: PhraseTable, knobs: Knobs) -> Iterator[tuple[int, Entries]]:
     """Yield the length of n-grams and a block of their entries, shorter n-grams first."""
-    counts: Counts = getattr(table, knobs.counted)
+    counts: KeyCounts = getattr(table, knobs.counted)
     mask = np.zeros(1 << 16, np.bool_)
     mask[always_on(table, knobs)] = True
     shorter = [Entries.empty(), Entries.empty()]  # the entries of one and of two pieces, to look up in longer n-grams
@@ -208,7 +208,7 @@ def _most_frequent(counts: NDArray[Any], size: int) -> list[int]:
     return [int(number) for number in order if counts[number]]
 
 
-def _parts(counts: Counts, start: int, end: int) -> Iterator[Counts]:
+def _parts(counts: KeyCounts, start: int, end: int) -> Iterator[KeyCounts]:
     """Yield the table from ``start`` to ``end`` in parts of at most BLOCK_KEYS keys that keep each n-gram whole.
 
     Such parts exist, as an n-gram has at most one key for each target piece, and there are fewer than BLOCK_KEYS.

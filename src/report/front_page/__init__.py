@@ -104,7 +104,7 @@ SHAPES = {  # of matplotlib's markers in Vega, as names or as paths in a square 
 
 
 @dataclass
-class Study:
+class FrontStudy:
     """The records of one file. folder: where the paths of their translations start. samples: of ``report.samples``.
 
     kept: of a study whose translations are not there, those of ``sentences`` by the path of their file.
@@ -134,7 +134,7 @@ class Study:
         return [lines[sample.line - 1] for sample in self.sentences if sample.line <= len(lines)]
 
 
-def read(paths: list[Path], samples: list[Path]) -> list[Study]:
+def read(paths: list[Path], samples: list[Path]) -> list[FrontStudy]:
     """Studies of their measurements and their samples, which may be left out. Raises UserError for too few samples."""
     if samples and len(samples) != len(paths):
         raise UserError(f"--samples: {len(samples)} files for {len(paths)} files of measurements; give one for each")
@@ -144,7 +144,7 @@ def read(paths: list[Path], samples: list[Path]) -> list[Study]:
             raise UserError(f"{path}: no measurement has both BLEU and a speed")
     counts = Counter(one[0].study for one in records)
     return [
-        Study(
+        FrontStudy(
             own[0].study if counts[own[0].study] == 1 else f"{own[0].study} ({path.parent})",
             path.parent,
             own,
@@ -188,7 +188,7 @@ class Data(TypedDict):
     samples: dict[str, dict[str, Any]]
 
 
-def about(study: Study, record: Measurement) -> About:
+def about(study: FrontStudy, record: Measurement) -> About:
     cores = f", {len(record.decoding.cores)} cores" if len(record.decoding.cores) > 1 else ""
     return {
         "title": captions.title(record),
@@ -200,7 +200,7 @@ def about(study: Study, record: Measurement) -> About:
     }
 
 
-def styles(studies: list[Study], words: list[dict[str, str]]) -> dict[str, dict[str, tuple[str, str]]]:
+def styles(studies: list[FrontStudy], words: list[dict[str, str]]) -> dict[str, dict[str, tuple[str, str]]]:
     """Colour and shape of each value of each of KEYS; the systems of one study look as in its pictures."""
     roles = {
         name: record.system.role for study in studies for name, record in comparison.systems(study.records).items()
@@ -224,7 +224,7 @@ def facets(words: list[dict[str, str]]) -> dict[str, dict[str, bool]]:
     return several
 
 
-def rows(studies: list[Study], named: Iterable[str]) -> list[dict[str, str]]:
+def rows(studies: list[FrontStudy], named: Iterable[str]) -> list[dict[str, str]]:
     """The table's rows in the order of the records, all with the same columns, though not all studies have COMET.
 
     named: which of study and test set the rows differ in.
@@ -244,7 +244,7 @@ def _described(column: Column) -> dict[str, str]:
     return {"name": column.name, "text": column.text, "unit": column.unit, **of}
 
 
-def data(studies: list[Study]) -> Data:
+def data(studies: list[FrontStudy]) -> Data:
     records = [record for study in studies for record in study.records]
     known = {name for record in records for name, value in record.as_json().items() if value is not None}
     columns = [column for column in measurement.columns() if column.name in known]
@@ -276,7 +276,7 @@ def assets(names: Iterable[str]) -> str:
     return "\n".join(map(Assets.get_content, names))
 
 
-def page(studies: list[Study]) -> str:
+def page(studies: list[FrontStudy]) -> str:
     """The page as HTML. Raises UserError where it would have more than LIMIT bytes."""
     names = list(Assets.spec)
     names = names[names.index(FIRST) : names.index(END)]
@@ -310,7 +310,7 @@ def page(studies: list[Study]) -> str:
     return text
 
 
-def too_large(size: int, studies: list[Study]) -> UserError:
+def too_large(size: int, studies: list[FrontStudy]) -> UserError:
     """The error for a page of so many bytes."""
     counts = Counter((study.name, record.test_set) for study in studies for record in study.records)
     parts = ", ".join(f"{study}, {test_set}: {count:,}" for (study, test_set), count in counts.most_common())

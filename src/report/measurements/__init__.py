@@ -22,7 +22,7 @@ USD: {price}. ×: source words a second as a multiple of OpenNMT-tf at beam {bea
 """
 
 
-class Quality(TypedDict):
+class BestQuality(TypedDict):
     """BLEU of the best search of a system's weights, and which search that is."""
 
     role: str
@@ -51,7 +51,7 @@ class Largest(TypedDict):
 class OfTestSet(TypedDict):
     """By system, or by beam."""
 
-    bleu: dict[str, Quality]
+    bleu: dict[str, BestQuality]
     to_control: dict[str, ToControl]
     int8_minus_float32: dict[str, Largest | None]
     map_minus_no_map: dict[str, Largest | None]
@@ -103,7 +103,7 @@ def of_test_set(records: list[Measurement]) -> OfTestSet:
     }
 
 
-def quality(records: list[Measurement], system: str) -> Quality:
+def quality(records: list[Measurement], system: str) -> BestQuality:
     record = comparison.best_search(records, system)
     about = comparison.systems(records)[system]
     return {

@@ -39,7 +39,7 @@ from report.claims import (
     OPEN,
     OTHER,
     SIZE_UNITS,
-    Key,
+    NumberKey,
     Printed,
     Tolerance,
     tolerance_of,
@@ -85,7 +85,7 @@ class Row(TypedDict):
     timings: list[str]
 
 
-class Run(NamedTuple):
+class RecordedRun(NamedTuple):
     """The records of one file, which were measured in one go, the command that made them, and the file's name."""
 
     command: str
@@ -101,7 +101,7 @@ class Run(NamedTuple):
         return f"{self.name} {[*same].index(True)}"
 
 
-class Found(NamedTuple):
+class OurNumber(NamedTuple):
     """The number for a printed one. reason: what differs, or why it has none. explained: by hand, for this number."""
 
     value: float | None
@@ -129,23 +129,23 @@ def numbers(paper: str) -> Iterator[Printed]:
             yield printed._replace(quantity=PER_USD, value=cost, unit="tokens/USD")
 
 
-def rows(paper: str, runs: list[Run], values: Iterable[Hand] = ()) -> list[Row]:
+def rows(paper: str, runs: list[RecordedRun], values: Iterable[Hand] = ()) -> list[Row]:
     """A record for each number of a paper.
 
-    values: numbers by hand with the fields of ``Key`` that are not empty, ``value`` and ``reason``, which is how they
+    values: by hand with those fields of ``NumberKey`` that are not empty, ``value`` and ``reason``, which is how they
     were measured or what differs. Without ``test_set`` one is of all that the paper has. ``low``, ``high``,
     ``command``, ``cpu``, ``date``, ``comparable`` (default: true) and ``explained`` are optional: false where the
     reason does not say why the number is off. They go before measurements. Without ``value``, ``reason`` and
     ``comparable`` are about the number that was measured.
     """
-    given = {Key(*(value.get(field, "") for field in Key._fields)): value for value in values}
-    made: dict[Key, Row] = {}
+    given = {NumberKey(*(value.get(field, "") for field in NumberKey._fields)): value for value in values}
+    made: dict[NumberKey, Row] = {}
     for printed in numbers(paper):
         hand = given.get(printed.key) or given.get(printed.key._replace(test_set=""), {})
         if "value" in hand:
             origin = " ".join(hand[name] for name in ("file", "from") if name in hand)
             by_hand: Hand = {"explained": True, **hand}
-            found = Found(**{name: by_hand[name] for name in Found._fields if name in by_hand})
+            found = OurNumber(**{name: by_hand[name] for name in OurNumber._fields if name in by_hand})
             found = found._replace(timings=(origin,))
         elif printed.quantity == PER_USD and (
             seconds := given.get(printed.key._replace(quantity="seconds", test_set=""), {}).get("value")
@@ -160,14 +160,14 @@ def rows(paper: str, runs: list[Run], values: Iterable[Hand] = ()) -> list[Row]:
     return [*made.values()]
 
 
-def _priced(of: Row, seconds: float, machine: str) -> Found:
+def _priced(of: Row, seconds: float, machine: str) -> OurNumber:
     """What seconds by hand cost on the paper's machine; of: the row of the seconds."""
     reason = f"{of['reason']}; at the price of the paper's {machine}"
     cost = tokens_per_usd(SOURCE_TOKENS / seconds, PRICES[machine])
-    return Found(cost, reason, False, of["command"], of["cpu"], of["date"], timings=tuple(of["timings"]))
+    return OurNumber(cost, reason, False, of["command"], of["cpu"], of["date"], timings=tuple(of["timings"]))
 
 
-def _row(printed: Printed, found: Found) -> Row:
+def _row(printed: Printed, found: OurNumber) -> Row:
     tolerance = tolerance_of(printed)
     comparable = found.comparable and tolerance is not None
     ratio = found.value / printed.value if comparable and found.value is not None and printed.unit != GAIN else None
@@ -195,7 +195,7 @@ def _row(printed: Printed, found: Found) -> Row:
     }
 
 
-def _verdict(tolerance: Tolerance | None, found: Found, printed: Printed) -> str:
+def _verdict(tolerance: Tolerance | None, found: OurNumber, printed: Printed) -> str:
     if not found.comparable:
         return OTHER
     if found.value is None:
@@ -203,7 +203,7 @@ def _verdict(tolerance: Tolerance | None, found: Found, printed: Printed) -> str
     return tolerance.verdict(found.value, printed.value) if tolerance else OTHER
 
 
-def _found(printed: Printed, runs: list[Run]) -> Found:
+def _found(printed: Printed, runs: list[RecordedRun]) -> OurNumber:
     """The number, and how it came about; or None, and why it could not be found."""
     if printed.reason or printed.needs not in ("", "training"):  # a model could have been trained elsewhere
         return _missing(printed, printed.reason)
@@ -219,12 +219,12 @@ def _found(printed: Printed, runs: list[Run]) -> Found:
     return _bleu(printed, runs) if printed.unit == "BLEU" else _time(printed, runs)
 
 
-def _missing(printed: Printed, why: str) -> Found:
+def _missing(printed: Printed, why: str) -> OurNumber:
     """No number. Where it needs what is not here, that is the reason, with what the paper's file says about it."""
-    return Found(None, ": ".join(filter(None, (NEEDS[printed.needs], printed.reason))) if printed.needs else why)
+    return OurNumber(None, ": ".join(filter(None, (NEEDS[printed.needs], printed.reason))) if printed.needs else why)
 
 
-def _untimed(printed: Printed, why: str, runs: list[Run]) -> Found:
+def _untimed(printed: Printed, why: str, runs: list[RecordedRun]) -> OurNumber:
     """No number, and the command whose table has such records first."""
     return _missing(printed, f"{why}: `{runs[0].command}`" if runs else why)
 
@@ -244,8 +244,8 @@ def _bytes(printed: Printed) -> int:
     return _parameters(printed) * BYTES[printed.type] * printed.settings.get("models", 1)
 
 
-def _computed(value: float) -> Found:
-    return Found(value, "computed from the shape", command=COMPUTED)
+def _computed(value: float) -> OurNumber:
+    return OurNumber(value, "computed from the shape", command=COMPUTED)
 
 
 def _matching(printed: Printed, records: Iterable[Measurement]) -> list[Measurement]:
@@ -288,7 +288,7 @@ def timed(printed: Printed, records: Iterable[Measurement], test_set: str | None
     return max(same or found, key=lambda record: record.words_per_second, default=None)
 
 
-def _time(printed: Printed, runs: list[Run]) -> Found:
+def _time(printed: Printed, runs: list[RecordedRun]) -> OurNumber:
     """Seconds, target tokens per second or source tokens per USD, which are of one machine only."""
     for run in runs:
         if record := timed(printed, run.records):
@@ -309,7 +309,7 @@ def _converted(printed: Printed, record: Measurement) -> tuple[float, str]:
     return loading + tokens / record.tokens_per_second, f"for {tokens:,} tokens; "
 
 
-def _ratio(printed: Printed, than: Printed, runs: list[Run]) -> Found:
+def _ratio(printed: Printed, than: Printed, runs: list[RecordedRun]) -> OurNumber:
     """How many times faster than the other row, run by run: of two records of one file and one test set."""
     for run in runs:
         own = timed(printed, run.records)
@@ -325,7 +325,7 @@ def _ratio(printed: Printed, than: Printed, runs: list[Run]) -> Found:
     return _untimed(printed, "the two were not timed in one run here", runs)
 
 
-def _only_once(printed: Printed, than: Printed, timed_on: str, found: Found) -> Found:
+def _only_once(printed: Printed, than: Printed, timed_on: str, found: OurNumber) -> OurNumber:
     """A timing has one verdict: where the paper prints the ratio for the timed test set, too, that row has it."""
     row = [each for each in claims.of_paper(printed.paper) if each.key[:2] == printed.key[:2]]
     twins = [each for each in row if each.test_set == timed_on and than.row in each.over]
@@ -334,7 +334,7 @@ def _only_once(printed: Printed, than: Printed, timed_on: str, found: Found) -> 
     return found._replace(reason=f"timed on {timed_on} only, whose row has the verdict", comparable=False)
 
 
-def _bleu(printed: Printed, runs: list[Run]) -> Found:
+def _bleu(printed: Printed, runs: list[RecordedRun]) -> OurNumber:
     scored = [
         (run, record)
         for run in runs
@@ -349,12 +349,14 @@ def _bleu(printed: Printed, runs: list[Run]) -> Found:
     return found._replace(comparable=bool(same))
 
 
-def _measured(value: float, run: Run, records: list[Measurement], reason: str, spread: Spread | None = None) -> Found:
+def _measured(
+    value: float, run: RecordedRun, records: list[Measurement], reason: str, spread: Spread | None = None
+) -> OurNumber:
     """A number of records of one file; its CPU and date are those of the first."""
     date = records[0].timing.measured_at[0][:10] if records[0].timing.measured_at else ""
     low, high = (spread.low, spread.high) if spread else (None, None)
     timings = tuple(map(run.timing, records))
-    return Found(value, reason, True, run.command, records[0].conditions.cpu or "", date, low, high, timings)
+    return OurNumber(value, reason, True, run.command, records[0].conditions.cpu or "", date, low, high, timings)
 
 
 def _weights(record: Measurement) -> str:
@@ -365,10 +367,10 @@ def _weights(record: Measurement) -> str:
     return f"{weights}, {record.decoding.sentences:,} sentences of {record.test_set}{where}"
 
 
-def read(path: Path) -> Run:
+def read(path: Path) -> RecordedRun:
     """The records of a file, measurements.json of a study or the JSON of a speed table. Raises UserError."""
     records = measurement.read(path)
     study = records[0].study
     target = "" if path.name == "measurements.json" else f"results/{study}/report/{path.stem}.md "
     name = path.relative_to(REFERENCE) if path.is_relative_to(REFERENCE) else path
-    return Run(f"snakemake {target}--configfile configs/{study}.yaml", records, str(name))
+    return RecordedRun(f"snakemake {target}--configfile configs/{study}.yaml", records, str(name))

@@ -44,7 +44,7 @@ ABOUT = (
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 
 
-class Key(NamedTuple):
+class SectionKey(NamedTuple):
     """A key of a section. text: what it means. default: NODEFAULT if the key is required."""
 
     name: str
@@ -54,13 +54,13 @@ class Key(NamedTuple):
 
 
 @cache
-def keys(section: type) -> list[Key]:
+def keys(section: type) -> list[SectionKey]:
     """The keys of a class; those of a TypedDict have no default."""
     kinds, texts = get_type_hints(section, include_extras=True), _texts(section.__module__)[section.__name__]
     if is_typeddict(section):
-        return [Key(name, kind, texts[name], NODEFAULT) for name, kind in kinds.items()]
+        return [SectionKey(name, kind, texts[name], NODEFAULT) for name, kind in kinds.items()]
     return [
-        Key(one.encode_name, kinds[one.name], texts.get(one.name, ""), _default(one))
+        SectionKey(one.encode_name, kinds[one.name], texts.get(one.name, ""), _default(one))
         for one in msgspec.structs.fields(section)
     ]
 
@@ -143,7 +143,7 @@ class _Schemas:
         closed = {"additionalProperties": False} | ({"required": required} if required else {})
         return closed | {"properties": properties}
 
-    def _property(self, key: Key) -> Document:
+    def _property(self, key: SectionKey) -> Document:
         default = {} if key.default is NODEFAULT else {"default": short(key.default)}
         return ({"description": key.text} if key.text else {}) | self.of(key.kind) | default
 

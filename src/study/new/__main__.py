@@ -21,7 +21,7 @@ from study import config, rates
 from study.configuration import StudyConfiguration
 from study.estimate import estimate
 from study.new import files, sizes, text
-from study.new.files import Corpus
+from study.new.files import FoundCorpus
 from study.new.look import FEWEST, IDENTIFIED, HeldOut, Look, held_out, look
 from study.new.sizes import Plan
 from study.new.text import Draft, percent
@@ -84,7 +84,7 @@ def _require_arguments(pair: list[str], name: str) -> None:
         raise UserError("; ".join(lines))
 
 
-def _with_dev(corpora: list[Corpus], notes: list[str]) -> list[Corpus]:
+def _with_dev(corpora: list[FoundCorpus], notes: list[str]) -> list[FoundCorpus]:
     """The corpora; without a dev set, the first of several test sets becomes it."""
     tests = [corpus for corpus in corpora if corpus.role == "test"]
     if len(tests) < 2 or any(corpus.role == "dev" for corpus in corpora):

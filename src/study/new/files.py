@@ -97,7 +97,7 @@ def _role(words: list[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class FoundCorpus:
     """A corpus of the new study. ``source`` has the configuration's keys for the place of its text."""
 
     name: str
@@ -111,7 +111,7 @@ class Corpus:
 
 
 @dataclass(frozen=True)
-class File:
+class FoundFile:
     """stem: the name without its side. side: 0 source, 1 target, None if unknown or if the file has both.
 
     encoding: what the configuration has to say.
@@ -126,7 +126,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Side(File):
+class SideFile(FoundFile):
     """A file of one side of a text."""
 
     side: int
@@ -138,9 +138,9 @@ def shown(path: Path) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
-def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[str]) -> Iterator[Corpus]:
+def paired(files: list[FoundFile], pair: list[str], notes: list[str], foreign: set[str]) -> Iterator[FoundCorpus]:
     """Corpora of one side a file. foreign: stems of files in other languages, which explain a set without a partner."""
-    groups: dict[tuple[str, str], dict[int, Side]] = {}
+    groups: dict[tuple[str, str], dict[int, SideFile]] = {}
     for file in _with_sides(files, pair, notes):
         group = groups.setdefault((file.stem, file.reader.format), {})
         if file.side in group:
@@ -158,7 +158,7 @@ def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[st
         paths = (group[0].path, group[1].path)
         source = _source(paths, pair) | _encoding(group[0], group[1])
         name, format = group[0].stem or paths[0].parent.name, group[0].reader.format
-        yield Corpus(name, group[0].role, source, paths, format)
+        yield FoundCorpus(name, group[0].role, source, paths, format)
     for file in single:
         if file.role != "train" and file.stem in foreign:
             notes.append(f"{file.path}: a {file.role} set without a {pair[1 - file.side]} side, it is left out")
@@ -168,10 +168,10 @@ def paired(files: list[File], pair: list[str], notes: list[str], foreign: set[st
         notes.append(f"{file.path}: has no {pair[1]} side: monolingual text, which the teacher translates")
         source = {"file": shown(file.path)} | _encoding(file)
         name = file.stem or file.path.parent.name
-        yield Corpus(name, "monolingual", source, (file.path,), file.reader.format)
+        yield FoundCorpus(name, "monolingual", source, (file.path,), file.reader.format)
 
 
-def _encoding(*files: File) -> Document:
+def _encoding(*files: FoundFile) -> Document:
     """The key of the configuration, if it is needed. Raises UserError if one of two sides needs it."""
     encodings = {file.encoding for file in files}
     if len(encodings) > 1:
@@ -180,19 +180,19 @@ def _encoding(*files: File) -> Document:
     return {"encoding": files[0].encoding} if files[0].encoding else {}
 
 
-def _partners(file: Side, single: list[Side], pair: list[str]) -> str:
+def _partners(file: SideFile, single: list[SideFile], pair: list[str]) -> str:
     """Which file a side could go with, if their names matched."""
     others = " or ".join(str(each.path) for each in single if (each.role, each.side) == (file.role, 1 - file.side))
     names = f"if {others} goes with it, name the two alike, as X.{pair[0]} and X.{pair[1]}"
     return names if others else f"no {pair[1 - file.side]} file goes with it"
 
 
-def _with_sides(files: list[File], pair: list[str], notes: list[str]) -> Iterator[Side]:
+def _with_sides(files: list[FoundFile], pair: list[str], notes: list[str]) -> Iterator[SideFile]:
     """The files; those without a language in their names get that of their first lines."""
     for file in files:
         code, share = language(first_lines(file.path, file.encoding)) if file.side is None else (pair[file.side], 1.0)
         if code in pair:
-            yield Side(file.path, file.stem, pair.index(code), file.role, file.reader, file.encoding)
+            yield SideFile(file.path, file.stem, pair.index(code), file.role, file.reader, file.encoding)
         else:
             notes.append(f"{file.path}: looks like {code} ({100 * share:.0f} % of its first lines), it is left out")
 
@@ -207,7 +207,7 @@ def _source(paths: tuple[Path, Path], pair: list[str]) -> Document:
     return {"file": dict(zip(pair, names, strict=True))}
 
 
-def corpora(data: Iterable[Path], pair: list[str], encoding: str | None = None) -> tuple[list[Corpus], list[str]]:
+def corpora(data: Iterable[Path], pair: list[str], encoding: str | None = None) -> tuple[list[FoundCorpus], list[str]]:
     """The corpora in these files and folders, in the order of their roles and names; and a note for all left out.
 
     encoding: of files that are not UTF-8. Raises UserError for files that are missing, that cannot be read, or whose
@@ -259,7 +259,7 @@ def _is_text(path: Path) -> bool:
 
 def _understood(
     path: Path, name: str, encoding: str | None, pair: list[str], notes: list[str], foreign: set[str]
-) -> File | None:
+) -> FoundFile | None:
     """The role, the side and the reader of a file; None, a note, and its stem in ``foreign`` for another language."""
     format = reader(path, encoding)
     while Path(name).suffix.lower() in (*COMPRESSED, *format.suffixes, ".txt"):
@@ -268,17 +268,17 @@ def _understood(
     words = parts[::2]
     role = _role([word.lower() for word in words])
     if format.one_file:
-        return File(path, name, None, role, format, encoding)
+        return FoundFile(path, name, None, role, format, encoding)
     place, code = _language(words, pair)
     stem, side = _stem(parts, place), SIDE_WORDS.get(code, pair.index(code) if code in pair else None)
     if code and side is None:
         notes.append(f"{path}: its name says {code}, it is left out")
         foreign.add(stem)
         return None
-    return File(path, stem, side, role, format, encoding)
+    return FoundFile(path, stem, side, role, format, encoding)
 
 
-def _one_file(file: File, pair: list[str]) -> Corpus:
+def _one_file(file: FoundFile, pair: list[str]) -> FoundCorpus:
     """The corpus of a file with both sides."""
     source: Document = {"file": shown(file.path)}
     if by_name(file.path.name) is not file.reader:
@@ -289,13 +289,13 @@ def _one_file(file: File, pair: list[str]) -> Corpus:
     if file.reader in (Tmx, Xliff):
         require_languages(file.path, pair)
     name = file.stem or file.path.parent.name
-    return Corpus(name, file.role, source | _encoding(file), (file.path,), file.reader.format)
+    return FoundCorpus(name, file.role, source | _encoding(file), (file.path,), file.reader.format)
 
 
-def _with_names(corpora: list[Corpus]) -> list[Corpus]:
+def _with_names(corpora: list[FoundCorpus]) -> list[FoundCorpus]:
     """The corpora with unique names that a configuration allows: those of files, if need be with their folders."""
     bare = Counter(Path(corpus.name).name for corpus in corpora)
-    named: dict[str, Corpus] = {}
+    named: dict[str, FoundCorpus] = {}
     for corpus in corpora:
         alone = Path(corpus.name).name
         letters = unicodedata.normalize("NFKD", alone if bare[alone] == 1 else corpus.name)

@@ -31,7 +31,7 @@ from nmt_frontier.files import write_text
 from nmt_frontier.progress import progress
 from study import config
 from study.new.contents import identifier
-from study.new.files import Corpus
+from study.new.files import FoundCorpus
 
 SAMPLE = 10_000  # records of a corpus that are looked at more closely, and from which held-out sets are drawn
 LONGEST = 2000  # bytes of a record in the sample, which bounds its memory
@@ -51,7 +51,7 @@ _CANDIDATE = np.dtype([("priority", "f8"), ("source", "<u8"), ("target", "<u8")]
 class Look:
     """Statistics of a corpus."""
 
-    corpus: Corpus
+    corpus: FoundCorpus
     lines: int
     read_errors: dict[str, int]  # lines that the reader left out, by reason
     problems: list[str]  # the first of them
@@ -74,7 +74,7 @@ class Look:
         return self.languages[side][code] / self.identified if self.identified else 0.0
 
 
-def look(corpus: Corpus, pair: list[str], cleaning: Document, invalid: str, seed: int) -> Look:
+def look(corpus: FoundCorpus, pair: list[str], cleaning: Document, invalid: str, seed: int) -> Look:
     """Read a corpus once. Raises UserError for bad files, and for a side in another language than declared."""
     entry = config.corpus({"role": corpus.role, "invalid": invalid, "cleaning": cleaning, **corpus.source})
     codes = languages(entry, pair)
@@ -115,7 +115,7 @@ def look(corpus: Corpus, pair: list[str], cleaning: Document, invalid: str, seed
     return looked
 
 
-def _require_text(corpus: Corpus, counts: Shard) -> None:
+def _require_text(corpus: FoundCorpus, counts: Shard) -> None:
     """Raises UserError if a dev or test set has an empty side, or if cleaning leaves no line."""
     if corpus.role not in ("train", "monolingual") and (empty := counts["dropped"]["empty"]):
         raise UserError(f"{corpus}: {empty:,} lines have an empty side; a {corpus.role} set is taken as it is, mend it")

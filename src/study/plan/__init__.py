@@ -10,7 +10,7 @@ from common.document import Document
 from formats import gap
 from formats.shape import present
 from study.configuration import StudyConfiguration
-from study.plan.experiments import Maps, Models, Robustness, Search, Speed
+from study.plan.experiments import MapPlan, Models, RobustnessPlan, SearchPlan, SpeedPlan
 from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
 from study.schema import config_hash, results
 from study.systems import settings
@@ -36,10 +36,10 @@ class Study:
         self.teachers = Teachers(config, self.paths, self.systems)
         self.mixtures = Mixtures(config, self.paths, self.systems, self.teachers)
         self.models = Models(config, self.paths, self.corpora, self.systems, self.teachers)
-        self.maps = Maps(config, self.models)
-        self.search = Search(config, self.models, self.maps)
-        self.speed = Speed(config, self.models)
-        self.robustness = Robustness(config, self.models, self.mixtures)
+        self.maps = MapPlan(config, self.models)
+        self.search = SearchPlan(config, self.models, self.maps)
+        self.speed = SpeedPlan(config, self.models)
+        self.robustness = RobustnessPlan(config, self.models, self.mixtures)
 
     @property
     def note(self) -> str:

@@ -123,7 +123,7 @@ class Models:
         return self.paths.averaged(system)
 
 
-class Maps:
+class MapPlan:
     """The system that the vocabulary map is fitted to, if there is one.
 
     type: int8, or the first one that the system is exported in. weights: those that decode the system before there is a
@@ -144,10 +144,10 @@ class Maps:
         self.problem = None if tried else f"the study {config.study} tries no maps: give it a vocabulary_map.grid"
 
 
-class Search:
+class SearchPlan:
     """The system whose search is measured. problem: why it cannot be, if so."""
 
-    def __init__(self, config: StudyConfiguration, models: Models, maps: Maps):
+    def __init__(self, config: StudyConfiguration, models: Models, maps: MapPlan):
         self.models, self.system = models, config.search.system or maps.system
         able = self.system in models.systems.trained and models.is_exported(self.system)
         missing = f"{self.system} is none of the systems of this study that are trained here and exported"
@@ -158,7 +158,7 @@ class Search:
         return self.models.optimised(self.system, type=type) if self.system and not self.problem else []
 
 
-class Robustness:
+class RobustnessPlan:
     """The systems whose robustness is measured, if the study asks for it.
 
     systems: those that it names, or all that are measured, but for those that OpenNMT-tf alone decodes. folders: theirs
@@ -178,7 +178,7 @@ class Robustness:
         self.problem = None if self.folders else undecoded if section else asked
 
 
-class Speed:
+class SpeedPlan:
     """The systems and the folders of the speed tables.
 
     trained: the trained systems, those that the study names, or all if it names none at all.

@@ -21,7 +21,7 @@ from study.systems import (
     ENSEMBLE,
     ENSEMBLES,
     ORIGINAL,
-    System,
+    StudySystem,
     Trained,
     base,
     drawn,
@@ -111,7 +111,7 @@ class Corpora:
         return f"{self.paths.folder}/corpora/{folder}/{corpus}"
 
 
-class Systems(dict[str, System]):
+class Systems(dict[str, StudySystem]):
     """All models by name: teachers, then students, then untrained ones.
 
     teachers: trained here or not, without the ensemble. students: of all mixtures and seeds, controls included.

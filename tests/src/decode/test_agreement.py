@@ -28,7 +28,7 @@ def test_what_differs_is_a_tie_or_one_of_the_searches_found_more(monkeypatch):
     native = [([3, 4], -1.0), ([3], -1.0), ([4], -1.0), ([5], -1.0)]
     peer = [([3, 4], -1.0002), ([6], -1.00009), ([6], -1.5), ([6], -0.5)]
     monkeypatch.setattr(agreement, "outputs", lambda *_, **options: [[best] for best in native])
-    twins = agreement.Twins(Scoring(-1.0, -1.00009, -1.5, -0.5), [[3]] * 4, lambda beam: peer, 9)
+    twins = agreement.TwinModels(Scoring(-1.0, -1.00009, -1.5, -0.5), [[3]] * 4, lambda beam: peer, 9)
     found = agreement.compared(twins, 1)
     assert [found[name] for name in ("equal", "ties", "ours_better", "theirs_better")] == [1, 1, 1, 1]
     assert found["score_difference"] == pytest.approx(0.0002) and found["distinct"] == 4
@@ -40,7 +40,7 @@ def test_what_a_wider_beam_finds_is_counted(monkeypatch):
     native = {4: [([3], -1.0), ([4], -1.0), ([5], -1.0)], 8: [([6], -0.5), ([4], -1.0), ([5], -1.0)]}
     peer = [([6], -0.5), ([4], -1.0), ([7], -0.5)]
     monkeypatch.setattr(agreement, "outputs", lambda *_, beam_size, **options: [[best] for best in native[beam_size]])
-    twins = agreement.Twins(Scoring(-0.5, -1.0, -0.5), [[3]] * 3, lambda beam: peer, 9)
+    twins = agreement.TwinModels(Scoring(-0.5, -1.0, -0.5), [[3]] * 3, lambda beam: peer, 9)
     found = agreement.compared(twins, 4)
     assert (found["equal"], found["theirs_better"], found["wider"]) == (1, 2, 1)
 

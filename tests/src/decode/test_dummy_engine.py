@@ -25,7 +25,7 @@ from nmt_frontier.making import make
 from nmt_frontier.model.vocabulary_map import VocabularyMap
 from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Engine, version
-from nmt_frontier.translator import FolderTokenizer, Translator
+from nmt_frontier.translator import LineTokenizer, Translator
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +101,7 @@ def exported(main, tmp_path):
 
 def tokenizer(folder):
     shutil.copy(folder / "sp.model", folder / "sentencepiece.model")
-    return FolderTokenizer(folder)
+    return LineTokenizer(folder)
 
 
 def allowed(folder):
@@ -111,7 +111,7 @@ def allowed(folder):
 
 def reversed_text(folder, mapped):
     """The engine's translations of LINES."""
-    pieces, kept = FolderTokenizer(folder), {*(folder / "allowed.txt").read_text().split()}
+    pieces, kept = LineTokenizer(folder), {*(folder / "allowed.txt").read_text().split()}
     reverse = ([piece for piece in pieces.encode(line)[::-1] if not mapped or piece in kept] for line in LINES)
     return [pieces.decode(sentence) for sentence in reverse]
 

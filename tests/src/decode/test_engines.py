@@ -19,7 +19,7 @@ from formats import ctranslate2_products as products
 from nmt_frontier.errors import UserError
 from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Search
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def described(models, tmp_path):
 
 @pytest.fixture(scope="module")
 def batch(models):
-    tokenizer = FolderTokenizer(models["float32"])
+    tokenizer = LineTokenizer(models["float32"])
     return [tokenizer.encode(line) for line in sentences(20, seed=2)]
 
 

@@ -26,7 +26,7 @@ from nmt_frontier.files import write_text
 from nmt_frontier.importers import marian_parameters, marian_shortlist, read_marian
 from nmt_frontier.search import loading
 from nmt_frontier.search.engine import Search
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 from train.vocabulary import entries
 
 pytestmark = pytest.mark.slow
@@ -62,7 +62,7 @@ def copier(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def batch(copier):
-    tokenizer = FolderTokenizer(copier / "float32")
+    tokenizer = LineTokenizer(copier / "float32")
     return [tokenizer.encode(line) for line in sentences(40)]
 
 
@@ -109,7 +109,7 @@ def test_a_recurrent_model_has_no_rounded_folder_of_marians(copier, tmp_path):
     export.export(*files, ["float32", "int8"], Origin(**DESCRIPTION), out := tmp_path / "out")
     assert {folder.name for folder in out.iterdir()} == {"marian-float32", "native-float32", "native-int8"}
     assert json.loads((out / "native-int8" / "model.json").read_text())["shape"] == "conditional GRU 2:3 d64 e64"
-    tokenizer = FolderTokenizer(out / "native-float32")
+    tokenizer = LineTokenizer(out / "native-float32")
     batch = [tokenizer.encode(line) for line in sentences(30)]
     search = Search(vocabulary_map=True, without=frozenset({"map_per_sentence"}))
     peer, native = (loading.load(out / f"{name}-float32", search).translate(batch) for name in ("marian", "native"))

@@ -16,9 +16,9 @@ from sacrebleu import sentence_bleu
 from teacher_texts import PAIRS, SOURCES, teacher, vocabulary
 
 from distill import drop, n_best_lists, select
-from distill.n_best_lists import Hypothesis, NBestList, ranked
+from distill.n_best_lists import NBestList, ScoredText, ranked
 from distill.rescore import merged, rescored
-from distill.select import TARGETS, Selection
+from distill.select import TARGETS, Selector
 from distill.tokenization import SentencePiece
 from findings.metrics import bleu
 from formats import records
@@ -60,7 +60,7 @@ def test_pieces_decode_to_the_sentences(tmp_path):
     assert decoded == PAIRS
 
 
-@given(st.lists(st.builds(Hypothesis, st.text("ab ", max_size=3).map(str.strip), st.floats(-9, 0)), max_size=6))
+@given(st.lists(st.builds(ScoredText, st.text("ab ", max_size=3).map(str.strip), st.floats(-9, 0)), max_size=6))
 def test_hypotheses_are_distinct_sorted_and_never_empty(hypotheses):
     ranking = ranked(hypotheses)
     distinct = {h.text for h in ranking}
@@ -70,7 +70,7 @@ def test_hypotheses_are_distinct_sorted_and_never_empty(hypotheses):
 
 
 def test_n_best_lists_are_read_as_they_were_written(tmp_path):
-    lists = [NBestList("a", [Hypothesis('"Tab" ä', -0.5), Hypothesis("x", -1.25)]), NBestList("b", [])]
+    lists = [NBestList("a", [ScoredText('"Tab" ä', -0.5), ScoredText("x", -1.25)]), NBestList("b", [])]
     n_best_lists.write(tmp_path / "x.tsv.zst", lists)
     assert list(n_best_lists.read(tmp_path / "x.tsv.zst")) == lists
     run("distill.n_best_lists", "--input", tmp_path / "x.tsv.zst", "--output", tmp_path / "x.txt")
@@ -129,7 +129,7 @@ def test_an_ensemble_of_a_teacher_and_itself_is_that_teacher(options, tmp_path):
 @given(st.lists(st.tuples(st.integers(-9, 0), st.integers(-9, 0)), max_size=8), st.integers(1, 5))
 def test_an_ensemble_keeps_the_best_in_all(scores, n_best):
     """As many as the search of an ensemble would give, from however many teachers they come."""
-    n_best_list = NBestList("s", [Hypothesis(f"t{number}", -1.0) for number in range(len(scores))])
+    n_best_list = NBestList("s", [ScoredText(f"t{number}", -1.0) for number in range(len(scores))])
     teachers = [SimpleNamespace(score=lambda pairs, side=side: [row[side] for row in scores]) for side in (0, 1)]
     best, empty = rescored([n_best_list, NBestList("empty", [])], teachers, n_best)
     means = [sum(row) / 2 for row in scores]
@@ -182,9 +182,9 @@ def test_lists_of_different_sentences_are_no_ensemble(tmp_path):
 
 
 LISTS = [
-    NBestList("s1", [Hypothesis("ein hund läuft", -0.1), Hypothesis("der hund rennt schnell", -0.2)]),
+    NBestList("s1", [ScoredText("ein hund läuft", -0.1), ScoredText("der hund rennt schnell", -0.2)]),
     NBestList("s2", []),
-    NBestList("s3", [Hypothesis("x", -1.0), Hypothesis("y", -2.0)]),
+    NBestList("s3", [ScoredText("x", -1.0), ScoredText("y", -2.0)]),
 ]
 
 METRIC = bleu("", effective_order=True)
@@ -204,7 +204,7 @@ ORIGINALS = [("s1", "der hund rennt sehr schnell"), ("s2", "b"), ("s3", "c d")]
     ],
 )
 def test_hypotheses_are_selected_and_sentences_without_one_counted(targets, chosen, out):
-    selection = Selection()
+    selection = Selector()
     pairs = [iter(ORIGINALS)] if targets == "interpolated" else []
     assert list(getattr(selection, targets)(iter(LISTS), *pairs)) == chosen
     counts = selection.counts(targets)
@@ -218,7 +218,7 @@ HYPOTHESES = st.lists(
     st.tuples(st.lists(st.sampled_from("abc,"), min_size=1, max_size=6).map(" ".join), st.floats(-3, 0)),
     min_size=1,
     max_size=6,
-).map(lambda rows: ranked([Hypothesis(*row) for row in rows]))
+).map(lambda rows: ranked([ScoredText(*row) for row in rows]))
 
 
 @given(HYPOTHESES, st.randoms(use_true_random=False))
@@ -240,16 +240,16 @@ def test_minimum_bayes_risk(hypotheses, random):
 
 @given(st.integers(1, 8), st.floats(-3, 0))
 def test_the_first_of_equal_hypotheses_has_the_least_risk(number, score):
-    equal = [Hypothesis("ein hund läuft", score) for _ in range(number)]
+    equal = [ScoredText("ein hund läuft", score) for _ in range(number)]
     chosen, bleu = select.least_risk(equal, METRIC.tokenizer)
     assert chosen is equal[0] and bleu == pytest.approx(100)
 
 
 def test_an_outlier_is_not_of_minimum_risk():
     """Even if it has the best score of the teachers."""
-    outlier = Hypothesis("vielen dank", -0.1)
-    others = [Hypothesis(f"der hund rennt {how} über die wiese", -0.3) for how in ("schnell", "sehr schnell", "rasch")]
-    lists, selection = [NBestList("s1", [outlier, *others]), NBestList("s2", [])], Selection()
+    outlier = ScoredText("vielen dank", -0.1)
+    others = [ScoredText(f"der hund rennt {how} über die wiese", -0.3) for how in ("schnell", "sehr schnell", "rasch")]
+    lists, selection = [NBestList("s1", [outlier, *others]), NBestList("s2", [])], Selector()
     assert list(selection.mbr(iter(lists))) == [("s1", others[0].text, "-0.3000")]
     counts = selection.counts("mbr")
     assert (counts["lines_in"], counts["lines_out"], counts["sums"]["not_first"]) == (2, 1, 1)
@@ -258,9 +258,9 @@ def test_an_outlier_is_not_of_minimum_risk():
 def test_a_language_without_spaces_is_compared_by_its_own_tokens():
     """By 13a tokens each of these sentences is one word, unlike every other."""
     outlier, near, nearer = "谢谢大家的掌声", "一只狗在草地上奔跑", "一只狗在绿草地上奔跑"
-    lists = [NBestList("s", [Hypothesis(text, -0.1) for text in (outlier, near, nearer)])]
-    assert [*Selection("zh").mbr(iter(lists))] != [*Selection().mbr(iter(lists))] == [("s", outlier, "-0.1000")]
-    chosen = [*Selection("zh").interpolated(iter(lists), iter([("s", "一只狗在绿草地上跑")]))]
+    lists = [NBestList("s", [ScoredText(text, -0.1) for text in (outlier, near, nearer)])]
+    assert [*Selector("zh").mbr(iter(lists))] != [*Selector().mbr(iter(lists))] == [("s", outlier, "-0.1000")]
+    chosen = [*Selector("zh").interpolated(iter(lists), iter([("s", "一只狗在绿草地上跑")]))]
     assert chosen == [("s", nearer, "-0.1000")]
 
 
@@ -271,7 +271,7 @@ def test_a_study_names_the_targets_that_can_be_selected():
 
 def test_originals_of_another_corpus_are_refused():
     with pytest.raises(UserError, match="record 1: n-best list of another corpus: 's1', not 's9'"):
-        list(Selection().interpolated(iter(LISTS), iter([("s9", "x")])))
+        list(Selector().interpolated(iter(LISTS), iter([("s9", "x")])))
 
 
 def test_the_command_selects_within_a_shard(tmp_path):

@@ -13,7 +13,7 @@ from teacher_texts import SOURCES, teacher, vocabulary
 from distill.settings import Tokenization
 from distill.tokenization import MosesBPE, tokenizers
 from export import read_opennmt_tf, untrained
-from export.import_teacher import Teacher, import_native, import_teacher
+from export.import_teacher import TeacherSource, import_native, import_teacher
 from formats import marian, opennmt_tf
 from formats.conversion import Converter
 from nmt_frontier.errors import UserError
@@ -31,12 +31,12 @@ native = pytest.mark.skipif(not Native.supported(), reason="the native engine is
 
 def given(kind):
     """The entry of a teacher whose model is one of the tests."""
-    return Teacher.of({kind: str(folders()["opennmt-tf" if kind == "checkpoint" else "float32"])})
+    return TeacherSource.of({kind: str(folders()["opennmt-tf" if kind == "checkpoint" else "float32"])})
 
 
 def converted(toolkit, options, environment=None):
     """The entry of a teacher of another toolkit."""
-    return Teacher.of({"converted": {"from": toolkit, "environment": environment, "options": options}})
+    return TeacherSource.of({"converted": {"from": toolkit, "environment": environment, "options": options}})
 
 
 def test_a_folder_without_a_model_is_an_error(tmp_path):
@@ -103,12 +103,12 @@ def test_a_teacher_is_imported_for_the_native_engine(kind, tmp_path):
 def test_a_run_that_ctranslate2_cannot_read_is_imported_for_the_native_engine(tmp_path):
     values = {"cell": "gru", "encoder_layers": 1, "decoder_layers": 1, "units": 32, "embedding_units": 16}
     untrained.make(values, folders()["opennmt-tf"] / "vocabulary.txt", 1, run := tmp_path / "run")
-    import_native(Teacher(checkpoint=str(run)), None, tmp_path / "native-float32")
+    import_native(TeacherSource(checkpoint=str(run)), None, tmp_path / "native-float32")
     read_opennmt_tf.read(run).write("float32", tmp_path / "trained-here")
     weights = (tmp_path / name / Native.weights for name in ("native-float32", "trained-here"))
     assert len({path.read_bytes() for path in weights}) == 1
     with pytest.raises(UserError, match=f"{run}: .*; the native engine decodes more kinds of models"):
-        import_teacher(Teacher(checkpoint=str(run)), None, tmp_path / "int8")
+        import_teacher(TeacherSource(checkpoint=str(run)), None, tmp_path / "int8")
 
 
 @native
@@ -133,7 +133,7 @@ def test_a_teacher_that_the_native_engine_cannot_decode_is_refused_with_a_remedy
     model.variables["encoder/activation"] = Variable((), 1, memoryview(np.int8(4).tobytes()))
     ctranslate2_model.write(gelu, model)
     with pytest.raises(UserError) as refused:
-        import_native(Teacher(ctranslate2=str(gelu)), None, output)
+        import_native(TeacherSource(ctranslate2=str(gelu)), None, output)
     message = str(refused.value)
     assert message.startswith(f"{output}: ") and "the native engine has no activation 4" in message
     assert message.endswith("; CTranslate2 translates with this teacher, distillation: {engine: ctranslate2}")
@@ -172,8 +172,8 @@ def test_a_model_of_marian_that_is_not_whole(size, options, message, tmp_path, m
 @pytest.mark.parametrize(
     "entry, message",
     [
-        (Teacher(checkpoint="."), "no model_description.py here"),
-        (Teacher(ctranslate2="."), "no CTranslate2 model here"),
+        (TeacherSource(checkpoint="."), "no model_description.py here"),
+        (TeacherSource(ctranslate2="."), "no CTranslate2 model here"),
         (converted("marian", {"model_path": "x.npz", "vocab_paths": ["a", "b"]}),
          r"ct2-marian-converter .*--model_path x.npz --vocab_paths a b: .*x.npz"),
         (converted("fairseq", {"model_path": "x", "data_dir": "y"}),
@@ -189,12 +189,12 @@ def test_teachers_that_are_not_there(entry, message, tmp_path):
 
 
 def test_an_entry_may_lack_keys_but_is_from_somewhere():
-    assert Teacher.of({"ctranslate2": "x", "source": "en"}) == Teacher(ctranslate2="x")
-    assert Teacher.of({"converted": {"from": "marian"}}) == converted("marian", {})
+    assert TeacherSource.of({"ctranslate2": "x", "source": "en"}) == TeacherSource(ctranslate2="x")
+    assert TeacherSource.of({"converted": {"from": "marian"}}) == converted("marian", {})
     with pytest.raises(UserError, match="--teacher: needs checkpoint, ctranslate2 or converted"):
-        Teacher.of({})
+        TeacherSource.of({})
     with pytest.raises(UserError, match=r"not an entry of `teachers` \(Expected .*, got `int` - at `\$.checkpoint`\)"):
-        Teacher.of({"checkpoint": 1})
+        TeacherSource.of({"checkpoint": 1})
 
 
 def test_the_converter_of_another_environment_is_called(tmp_path):
@@ -212,7 +212,7 @@ def test_a_run_with_its_own_tokenization_brings_its_vocabulary(tmp_path):
     run = tmp_path / "run"
     shutil.copytree(folders()["opennmt-tf"], run, ignore=shutil.ignore_patterns("vocabulary.txt"))
     with pytest.raises(UserError, match="no vocabulary"):
-        import_teacher(Teacher(checkpoint=str(run)), None, tmp_path / "int8")
+        import_teacher(TeacherSource(checkpoint=str(run)), None, tmp_path / "int8")
 
 
 @pytest.mark.parametrize("value", [np.nan, -np.inf])
@@ -226,7 +226,7 @@ def test_a_teacher_with_weights_that_are_not_finite(tmp_path, value, bias):
     changed[..., 3] = value
     variable.assign(changed)
     Converter(model).convert(str(tmp_path / "float32"))
-    teacher = Teacher.of({"ctranslate2": str(tmp_path / "float32")})
+    teacher = TeacherSource.of({"ctranslate2": str(tmp_path / "float32")})
     if bias and value < 0:
         assert read_opennmt_tf.of_model(model, read_opennmt_tf.vocabulary(run), run).output_bias[3] == -1e9
         import_teacher(teacher, None, tmp_path / "imported")

@@ -15,7 +15,7 @@ import native
 import pytest
 
 from export import image, submission, translate_command
-from export.image import Layer
+from export.image import ImageLayer
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, sha256, write_json
 from nmt_frontier.importers.found import ImportOptions
@@ -58,7 +58,7 @@ def test_sizes_add_up_with_and_without_base_and_model(archive):
     path, packed = archive
     layers = image.layers(path)
     files = (("etc", "usr"), 3010), (("run.sh",), 20), (("model",), 500)
-    assert layers == [Layer(*found, size) for found, size in zip(files, packed, strict=True)]
+    assert layers == [ImageLayer(*found, size) for found, size in zip(files, packed, strict=True)]
     lines = image.sizes(layers, of_base=1).splitlines()[2:]
     rows = [[cell.strip().replace(",", "") for cell in line.strip("|").split("|")] for line in lines]
     found = {name: (int(files), int(compressed)) for name, files, _, compressed, _ in rows}

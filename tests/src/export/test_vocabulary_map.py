@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from phrase_tables import PIECES, aligned_pairs, counted, map_entries, named, run
 
 from export import coverage, shortlist
-from export.coverage import Sentence
+from export.coverage import CoveredSentence
 from export.vocabulary_map import BYTES, Knobs, write
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_json
 from nmt_frontier.model.vocabulary_map import VocabularyMap, check
 
-SENTENCES = [Sentence([*"ab"], [*"xy"], [*"xz"]), Sentence([*"bcq"], ["y", "y", "outside"], ["z"])]
+SENTENCES = [CoveredSentence([*"ab"], [*"xy"], [*"xz"]), CoveredSentence([*"bcq"], ["y", "y", "outside"], ["z"])]
 
 
 def test_map_leaves_out_what_shorter_ngrams_bring_and_rare_pieces(tmp_path):

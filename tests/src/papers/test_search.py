@@ -16,7 +16,7 @@ from measure.timing_loop import Repeats, Usage
 from nmt_frontier.errors import UserError
 from nmt_frontier.search.batching import batches, by_sentence
 from nmt_frontier.search.pipeline import WINDOW_BATCHES, Pipeline
-from nmt_frontier.translator import FolderTokenizer
+from nmt_frontier.translator import LineTokenizer
 from papers.fastseq2021 import encoder_cache, ngram_timing, pipeline_cost
 from papers.wnmt2018 import beam_batch, components, components_tf
 
@@ -177,7 +177,7 @@ def test_the_last_layer_of_a_decoder_is_its_output_layer():
 
 def test_the_bare_engine_decodes_the_batches_of_the_pipeline():
     lines, seen = [*SOURCES, "", *SOURCES], []
-    tokenizer = FolderTokenizer(folders()["int8"])
+    tokenizer = LineTokenizer(folders()["int8"])
 
     def translate(batch):
         seen.append(batch)

@@ -15,7 +15,7 @@ from measured import replaced
 from models import folders, sentences
 
 from experiments import architectures, switches, table_rows
-from experiments.table_rows import Row
+from experiments.table_rows import TableRow
 from findings.comparison import times_faster
 from formats import ctranslate2_products as products
 from formats import measurement, records
@@ -580,15 +580,15 @@ def test_identities(two_cores, made_up, layered, tmp_path):
 def test_the_rows_of_a_papers_table(two_cores, made_up, layered, tmp_path, monkeypatch):
     for folder in layered:
         redescribe(folder, role="untrained", system="x-untrained", student="x")
-    fast = Row("x", "int8", vocabulary_map=True)
-    monkeypatch.setattr(table3, "ROWS", {"1": Row("x"), "2": fast, "3": fast, "4": Row("x", share=0.5)})
+    fast = TableRow("x", "int8", vocabulary_map=True)
+    monkeypatch.setattr(table3, "ROWS", {"1": TableRow("x"), "2": fast, "3": fast, "4": TableRow("x", share=0.5)})
     found = run(table3, tmp_path, "--models", *layered)
     assert [record.place for record in found] == [RecordPlace("wnmt2018", "3", row) for row in "1234"]
     assert len(made_up) == 2 * 3 and {task.decoding.sentences for task in made_up} == {9, 4}
     rows = rows_of(rungs.table(found))
     assert "1.00 (1.00 to 1.00)" in rows["(3) direct RNN Large"] and "1.00" not in rows["(1) Transformer Large"]
     with pytest.raises(UserError, match="--models: none of y for native in int16; the table needs it"):
-        table_rows.configuration(Row("y", "int16"), table_rows.by_system(described(*layered)), None)
+        table_rows.configuration(TableRow("y", "int16"), table_rows.by_system(described(*layered)), None)
 
 
 @pytest.mark.parametrize(

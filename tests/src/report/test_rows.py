@@ -13,7 +13,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
 from report import claims, pages, rows
 from report.claims import TOLERANCES
-from report.rows import Run
+from report.rows import RecordedRun
 from report.rows.__main__ import main
 
 ROOT = Path(__file__).parents[3]
@@ -32,7 +32,7 @@ CONSTANTS = {"1", "100", "1000000", "1048576"}  # of formulas by hand
 
 
 def run(*records):
-    return Run("snakemake speed", list(records))
+    return RecordedRun("snakemake speed", list(records))
 
 
 def of(made, row, quantity, source="Table 4"):
@@ -107,7 +107,7 @@ def test_records_whose_tokens_were_not_counted_are_refused():
 
 def test_one_timing_has_one_name_in_all_rows():
     records = [with_runs(40.0, compute_type="float32"), with_runs(20.0), with_runs(10.0, compute_type="int8")]
-    made = rows.rows("marian2018", [Run("snakemake speed", records, "x.json")])
+    made = rows.rows("marian2018", [RecordedRun("snakemake speed", records, "x.json")])
     found = {(each["row"], each["quantity"]): each["timings"] for each in made if each["ours"] and each["cpu"]}
     assert found["(10i) Transformer-base-int16", "seconds"] == ["x.json 1"]
     assert found["(10i) Transformer-base-int16", "times faster than (10)"] == ["x.json 1", "x.json 0"]
@@ -279,7 +279,7 @@ def named(path):
 def test_values_by_hand_are_in_the_files_that_they_name(path):
     printed = {claim.key[:-1] for claim in rows.numbers(path.parent.name)}
     for value in read_json(path):
-        assert tuple(value.get(field, "") for field in claims.Key._fields[:-1]) in printed
+        assert tuple(value.get(field, "") for field in claims.NumberKey._fields[:-1]) in printed
         if "value" in value:
             text = named(Path(value["file"])).replace(",", "")
             for number in {*re.findall(r"(?<!\S)[+-]?[0-9.]+%?", value["from"])} - CONSTANTS:

@@ -27,7 +27,7 @@ from study.rates import Rates, shipped
 from study.rates.__main__ import main
 from study.resources import LONGEST, TOKENS, distillation_resources, operations, trained_tokens, training_resources
 from study.systems import systems
-from study.workload import MEAN, Stage, Work
+from study.workload import MEAN, StudyStage, Work
 from train.settings import PhaseSection
 
 ROOT = Path(__file__).parents[3]
@@ -98,7 +98,9 @@ def test_an_ensemble_takes_longer_than_its_teachers_and_is_not_rescored():
     mean = 1000 * TOKENS * 8 * 2 * 4000 * MEAN  # of two models, with a beam of 8 and 4,000 pieces
     assert seconds[0] == pytest.approx(sum(seconds[1:]) + mean) and sum(seconds[1:]) > 0
     assert (
-        together.disk()[Stage.TRANSLATION] == rescored.disk()[Stage.TRANSLATION] / 2 > together.disk()[Stage.RESCORING]
+        together.disk()[StudyStage.TRANSLATION]
+        == rescored.disk()[StudyStage.TRANSLATION] / 2
+        > together.disk()[StudyStage.RESCORING]
     )
     translating = next(
         group for group in jobs(together, shipped().text) if group.name == "translate_shard token-ensemble captions"

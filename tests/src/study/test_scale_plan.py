@@ -20,7 +20,7 @@ from study.configuration import typed
 from study.job_limits import DAY, Requests
 from study.jobs import Jobs, Node, critical_path, jobs, least_seconds, work_seconds
 from study.rates import SHIPPED, shipped
-from study.workload import Stage, Work
+from study.workload import StudyStage, Work
 
 ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -32,7 +32,7 @@ NODE = Node(cores=4, gpus=2, usd_per_hour=1.0)
 
 
 def group(name, number, seconds, cores=1, gpus=0, after=()):
-    return Jobs(name, Stage.CLEANING, number, seconds, cores, gpus, after)
+    return Jobs(name, StudyStage.CLEANING, number, seconds, cores, gpus, after)
 
 
 def plan(study, sizes=(1, 8, 64), node="p4d.24xlarge"):
@@ -125,7 +125,7 @@ def of(stage, made):
 
 
 def test_more_shards_are_more_and_shorter_jobs_of_the_same_work():
-    few, many = (of(Stage.TRANSLATION, plan(sharded(n), [1])) for n in (100, 200))
+    few, many = (of(StudyStage.TRANSLATION, plan(sharded(n), [1])) for n in (100, 200))
     assert many["jobs"] == 2 * few["jobs"]
     assert many["longest_job_hours"] == pytest.approx(few["longest_job_hours"] / 2, rel=0.01)
     assert many["gpu_hours"] == pytest.approx(few["gpu_hours"], rel=0.01)
@@ -135,16 +135,16 @@ def test_the_shards_of_the_paper_are_enough_for_64_nodes():
     """As in docs/cluster.md: the critical path through distillation is shorter than its work."""
     made = plan(load("wngt2020"), [64])
     path = [job["hours"] for job in made["critical_path"] if "_shard" in job["job"]]
-    work = sum(of(stage, made)["gpu_hours"] for stage in (Stage.TRANSLATION, Stage.RESCORING)) / (64 * 8)
+    work = sum(of(stage, made)["gpu_hours"] for stage in (StudyStage.TRANSLATION, StudyStage.RESCORING)) / (64 * 8)
     assert [f"{sum(path):.1f}", f"{work:.1f}"] == ["7.4", "10.9"]
     made = (plan(study, [64]) for study in (sharded(2, "alignment"), load("wngt2020")))
-    two, usual = (of(Stage.ALIGNMENT, each)["hours"]["64"] for each in made)
+    two, usual = (of(StudyStage.ALIGNMENT, each)["hours"]["64"] for each in made)
     assert two > 4 * usual
 
 
 def test_one_training_gains_nothing_by_nodes_and_shards_do():
     made = plan(load("wngt2020"))
-    students, shards = of(Stage.STUDENTS, made), of(Stage.TRANSLATION, made)
+    students, shards = of(StudyStage.STUDENTS, made), of(StudyStage.TRANSLATION, made)
     assert students["hours"]["1"] == students["hours"]["64"] == students["longest_job_hours"]
     assert shards["hours"]["1"] > 7 * shards["hours"]["8"] and students["assumed"] and shards["assumed"]
     assert made["hours"]["1"] > made["hours"]["8"] > made["hours"]["64"] >= students["hours"]["64"]
@@ -161,7 +161,7 @@ def test_several_gpus_share_a_training():
             [phase.update(batch_tokens=6250) for phase in phases if phase.get("batch_tokens")]
             student["training"].update(gpus=4)
 
-    one, several = (of(Stage.STUDENTS, plan(study, [1])) for study in (load("wngt2020"), edited(four)))
+    one, several = (of(StudyStage.STUDENTS, plan(study, [1])) for study in (load("wngt2020"), edited(four)))
     assert several["gpu_hours"] == pytest.approx(one["gpu_hours"], rel=0.001)
     assert several["longest_job_hours"] == pytest.approx(one["longest_job_hours"] / 4, rel=0.001)
     hours = [plan(study, [64])["hours"]["64"] for study in (load("wngt2020"), edited(four))]
@@ -171,7 +171,7 @@ def test_several_gpus_share_a_training():
 def test_a_teacher_from_elsewhere_counts_by_its_parameters():
     larger = edited(lambda study: [entry.update(parameters=10**9) for entry in study["teachers"].values()])
     ratio = 1e9 / load("wngt2020")["teachers"]["wmt19-1"]["parameters"]
-    for stage in (Stage.TRANSLATION, Stage.RESCORING):
+    for stage in (StudyStage.TRANSLATION, StudyStage.RESCORING):
         hours = [of(stage, plan(study, [1]))["gpu_hours"] for study in (larger, load("wngt2020"))]
         assert hours[0] == pytest.approx(ratio * hours[1], rel=0.02)
 
@@ -246,7 +246,7 @@ def test_a_teacher_that_translates_natively_takes_less_of_a_plan(tmp_path):
         section = {"device": "cpu", "compute_type": None, "engine": engine}
         path = tmp_path / "study.yaml"
         path.write_text(json.dumps({"extends": str(ROOT / "configs/wngt2020.yaml"), "distillation": section}))
-        hours[engine] = of(Stage.TRANSLATION, plan(config.load(path)))["core_hours"]
+        hours[engine] = of(StudyStage.TRANSLATION, plan(config.load(path)))["core_hours"]
     assert hours["native"] == pytest.approx(workload.NATIVE_TEACHER["int8"] * hours["ctranslate2"], rel=1e-3)
 
 
