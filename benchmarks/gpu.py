@@ -215,7 +215,7 @@ def summary(runs: dict[PublishedRow, list[Run]], sets: dict[str, SentencesToTime
     return {"systems": systems, "ratios": ratios}
 
 
-def main() -> None:
+def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sentencepiece", type=Path, required=True)
     parser.add_argument("--vocabulary", type=Path, required=True, help="of OpenNMT-tf, an entry a line")
@@ -227,7 +227,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no other round that would end later")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = options()
     if not torch.cuda.is_available():
         raise UserError("PyTorch finds no GPU here; run this on a machine with one")
 

@@ -34,6 +34,7 @@ from study import config
 from study.configuration import typed
 from study.plan.systems import Systems
 from study.systems import students
+from train.settings import TrainingSection
 
 ON, OFF = {"TF_ENABLE_ONEDNN_OPTS": "1"}, {"TF_ENABLE_ONEDNN_OPTS": "0"}
 AVX2 = {"ONEDNN_MAX_CPU_ISA": "AVX2"}  # Eigen's products use oneDNN, too
@@ -76,6 +77,20 @@ class Steps(Usage):
     loss: float = 0.0
 
 
+def built(values: dict[str, Any], training: TrainingSection, vocabulary: str) -> Any:
+    """OpenNMT-tf's model of a shape."""
+    import opennmt
+
+    from train.optimizer import opennmt_parameters
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "model_description.py").write_text(shape(values).model_description(training.dropout))
+        model = opennmt.load_model(folder)
+        parameters = opennmt_parameters(training, 1000)
+        model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary}, params=parameters)
+    return model
+
+
 def measured(
     study: Path, values: dict[str, Any], settings: dict[str, Any], options: dict[str, Any], core: int
 ) -> Steps:
@@ -85,8 +100,6 @@ def measured(
 
     from train import dataset
     from train import optimizer as cross_entropy
-    from train.optimizer import opennmt_parameters
-    from train.settings import TrainingSection
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -96,12 +109,7 @@ def measured(
     if options.get("loss", True):
         cross_entropy.install_cross_entropy()
     training = msgspec.convert(settings, TrainingSection)
-    vocabulary = str(study / "vocabulary/vocabulary.txt")
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "model_description.py").write_text(shape(values).model_description(settings["dropout"]))
-        model = opennmt.load_model(folder)
-        parameters = opennmt_parameters(training, 1000)
-        model.initialize({"source_vocabulary": vocabulary, "target_vocabulary": vocabulary}, params=parameters)
+    model = built(values, training, str(study / "vocabulary/vocabulary.txt"))
     optimizer = model.get_optimizer()
     model.create_variables(optimizer=optimizer)
     files = (study / f"training/original.1.{side}" for side in ("source", "target"))

@@ -38,10 +38,11 @@ BLOCK = 20_000
 REPLACED = 2  # pieces of each side of a pair
 REPEATS = Repeats(runs=3, noise=0.1)  # of the plain extractor
 
+Pair = tuple[list[str], list[str]]  # in pieces
 Aligned = tuple[list[str], list[str], str]
 
 
-def in_pieces(pairs: list[tuple[bytes, bytes]], folder: Path) -> tuple[list[tuple[list[str], list[str]]], list[str]]:
+def in_pieces(pairs: list[tuple[bytes, bytes]], folder: Path) -> tuple[list[Pair], list[str]]:
     """The pairs in pieces of a joint SentencePiece model trained on them, and its vocabulary."""
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=(side.decode() for pair in pairs for side in pair),
@@ -131,12 +132,8 @@ def plain_rate(pairs: list[Aligned]) -> dict[str, Any]:
     return rounded | {"runs": len(usages), "kept": kept[-1], "others": in_process.others(usages)}
 
 
-def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder: Path) -> dict[str, Any]:
-    """The result. sizes: pairs to count; real: pairs to align; plain_pairs: pairs for the plain extractor."""
-    pairs, pieces = in_pieces(real_pairs(mirror)[:real], folder)
-    vocabulary, raw = folder / "vocabulary.txt", folder / "aligned.tsv.zst"
-    vocabulary.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
-
+def in_fast_align(pairs: list[Pair], folder: Path) -> tuple[list[Aligned], float, float]:
+    """The pairs with their links, the seconds of training, and the pairs aligned per second."""
     start = time.monotonic()
     FastAlign.train(iter(pairs), folder)
     train_seconds = time.monotonic() - start
@@ -145,6 +142,15 @@ def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder
     alignments = list(aligned(iter(pairs), aligner))
     apply_rate = len(pairs) / (time.monotonic() - start)
     triples = [(source, target, links) for (source, target), (_, _, links) in zip(pairs, alignments, strict=True)]
+    return triples, train_seconds, apply_rate
+
+
+def measured(mirror: Path, sizes: list[int], real: int, plain_pairs: int, folder: Path) -> dict[str, Any]:
+    """The result. sizes: pairs to count; real: pairs to align; plain_pairs: pairs for the plain extractor."""
+    pairs, pieces = in_pieces(real_pairs(mirror)[:real], folder)
+    vocabulary, raw = folder / "vocabulary.txt", folder / "aligned.tsv.zst"
+    vocabulary.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+    triples, train_seconds, apply_rate = in_fast_align(pairs, folder)
 
     records.write_blocks(raw, load(triples, pieces, BLOCK))
     counted(raw, vocabulary, folder / "first")  # compiles, once on a machine

@@ -7,7 +7,7 @@ a lexical shortlist as its binary one, the others as a vocabulary map with the s
 
 import argparse
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -64,12 +64,19 @@ def check_decoding(config: MarianOptions) -> None:
         raise UserError("Marian decodes models with --transformer-preprocess n wrongly; train with the default, dan")
 
 
-def check_rounding(config: MarianOptions) -> None:
+def check_rounding(config: MarianOptions, types: Iterable[str]) -> None:
     """Raises UserError for a shape with which Marian crashes when it loads weights of 8 or 16 bits."""
+    if not {*types} - {"float32"}:
+        return
     widths = {config["dim-emb"], config["transformer-dim-ffn"]}
     tied = config["tied-embeddings"] or config["tied-embeddings-all"]
     if config["type"] == "transformer" and (any(width % 64 for width in widths) or not tied):
         raise UserError("in 8 or 16 bits Marian needs widths that are multiples of 64, and tied output embeddings")
+
+
+def runs_in_marian(config: MarianOptions, kind: str) -> bool:
+    """Marian rounds the matrices of recurrent cells one by one, then joins them: it crashes or outputs noise."""
+    return kind == "float32" or config["type"] == "transformer"
 
 
 def marian_files(model: Path, vocabulary: Path, kind: str, output: Path) -> None:
@@ -81,14 +88,9 @@ def marian_files(model: Path, vocabulary: Path, kind: str, output: Path) -> None
 
 
 def export(
-    model: Path,
-    vocabulary: Path,
-    sentencepiece: Path,
-    shortlist: Path | None,
-    types: Sequence[str],
-    description: model_folder.Origin,
-    output: Path,
-) -> None:
+    model: Path, vocabulary: Path, sentencepiece: Path, shortlist: Path | None, types: Sequence[str],
+    description: model_folder.Origin, output: Path,
+) -> None:  # fmt: skip
     """Make all folders of each type. The arguments are those of the command.
 
     Raises UserError for a model that Marian or the native engine cannot decode, or files that do not belong together.
@@ -97,32 +99,30 @@ def export(
     parameters = Parameters(model)
     config, pieces = parameters.config, read_pieces(vocabulary, 0, parameters)
     check_decoding(config)
-    if {*types} - {"float32"}:
-        check_rounding(config)
+    check_rounding(config, types)
     read, made = read_marian.read(parameters, pieces, pieces), shape(config)
+    about = partial(
+        Description,
+        format=1,
+        **structs.asdict(description),
+        shape=shape_text.text(made),
+        parameters=parameters.count(),
+        vocabulary_map=shortlist is not None,
+        made_by=Making(marian=config["version"]),
+    )
     with tempfile.TemporaryDirectory() as scratch:
         vmap = None
         if shortlist:
             write_text(vmap := Path(scratch) / CTranslate2.map_file, vocabulary_map(shortlist, pieces, pieces))
         for kind in types:
             writers: Writers = {Native: (partial(read.write, kind), vmap)}
-            # Marian rounds the matrices of recurrent cells one by one, then joins them: it crashes or outputs noise.
-            if kind == "float32" or config["type"] == "transformer":
+            if runs_in_marian(config, kind):
                 writers[Marian] = partial(marian_files, model, vocabulary, kind), shortlist
             if CTranslate2.runs(made):
                 writers[CTranslate2] = partial(convert, parameters, vocabulary, kind), vmap
             for engine, (write, candidates) in writers.items():
                 write(files := Path(scratch) / engine.folder(kind))
-                described = Description(
-                    format=1,
-                    engine=engine.name,
-                    **structs.asdict(description),
-                    shape=shape_text.text(made),
-                    parameters=parameters.count(),
-                    quantization=kind,
-                    vocabulary_map=shortlist is not None,
-                    made_by=Making(marian=config["version"]),
-                )
+                described = about(engine=engine.name, quantization=kind)
                 make(described, files, sentencepiece, candidates, output / files.name)
 
 

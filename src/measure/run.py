@@ -86,6 +86,18 @@ def text(outputs: list[str]) -> str:
     return "".join(f"{output}\n" for output in outputs)
 
 
+def loaded(task: RunTask, first: list[str]) -> tuple[Translator, dict[str, float]]:
+    """The translator, warmed up with the first lines, and the seconds of each step, by their fields."""
+    start = time.perf_counter()
+    model_folder.check(task.model, loading.describe(task.model))
+    checked = time.perf_counter()
+    translator = Translator(task.model, checksums=False, **task.options)
+    opened = time.perf_counter()
+    list(translator.translate(first))
+    seconds = {"load_seconds": opened - checked, "warmup_seconds": time.perf_counter() - opened}
+    return translator, {"checksum_seconds": checked - start, **seconds}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", type=there, help="JSON of measure.task")
@@ -94,16 +106,7 @@ def main() -> None:
 
     machine.pin(cores)
     test_sets = {name: sources(path)[: task.decoding.sentences] for name, path in task.test_sets}
-    start = time.perf_counter()
-    model_folder.check(model, loading.describe(model))
-    checksum_seconds = time.perf_counter() - start
-    start = time.perf_counter()
-    translator = Translator(model, checksums=False, **task.options)
-    load_seconds = time.perf_counter() - start
-    start = time.perf_counter()
-    list(translator.translate(next(iter(test_sets.values()))[:WARM_UP_SENTENCES]))
-    warmup_seconds = time.perf_counter() - start
-
+    translator, seconds = loaded(task, next(iter(test_sets.values()))[:WARM_UP_SENTENCES])
     results, peaks = {}, []
     for name, lines in test_sets.items():
         outputs, results[name] = decode(translator, lines, cores)
@@ -120,9 +123,7 @@ def main() -> None:
         forced_isa=engine.isa,
         library=engine.library,
         int8_saturates=engine.int8_saturates,
-        checksum_seconds=checksum_seconds,
-        load_seconds=load_seconds,
-        warmup_seconds=warmup_seconds,
+        **seconds,
         peak_rss_bytes=peaks[0],  # of the timed test set, which every run decodes
         code=code_fingerprint.checksums(unused=other_engines(engine)),
         test_sets=results,

@@ -17,7 +17,7 @@ from study import system_checks
 from study.configuration import StudyConfiguration
 from study.configuration.systems import AugmentationSection, MixtureSection
 from study.expansion import listed_prices
-from study.plan import Study
+from study.plan import StudyPlan
 from study.precision import default_type, engine, obstacle
 from study.resources import read_size
 from study.schema import RESERVED, suggestion
@@ -103,7 +103,7 @@ def teacher_problems(config: StudyConfiguration) -> Iterator[str]:
 
 def place_problems(config: StudyConfiguration) -> Iterator[str]:
     """The alignment of a study without other problems must not need the epochs that it is for."""
-    mixtures = Study(config).mixtures
+    mixtures = StudyPlan(config).mixtures
     teachers = {teacher for mixture in mixtures.aligned_corpora.values() for teacher in learned_from(config, mixture)}
     trained = " and ".join(sorted(teachers.intersection(mixtures.systems.trained)))
     for name in filter(mixtures.aligner, mixtures.names):

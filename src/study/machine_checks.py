@@ -10,12 +10,12 @@ from decode.engines.ctranslate2 import CTranslate2
 from formats import ctranslate2_products
 from nmt_frontier import machine
 from nmt_frontier.search.native import Native
-from study.plan import Study
+from study.plan import StudyPlan
 
 NOT_BUILT = "the native engine is not installed here: run make install"
 
 
-def problems(study: Study) -> Iterator[str]:
+def problems(study: StudyPlan) -> Iterator[str]:
     """A line for each reason why the study cannot run here."""
     config = study.config
     for number, name in enumerate(config.decoding.compute_types):
@@ -36,7 +36,7 @@ def _type_problems(path: str, name: str) -> Iterator[str]:
         yield f"{path}: {name!r} is not supported on this CPU; supported: {', '.join(supported)}"
 
 
-def _without_native(study: Study) -> Iterator[str]:
+def _without_native(study: StudyPlan) -> Iterator[str]:
     """A line for each model that CTranslate2 does not decode in place of the native engine."""
     for name in study.systems.teachers if study.teachers.engine == Native.name else ():
         if name in study.teachers.imported:
@@ -47,7 +47,7 @@ def _without_native(study: Study) -> Iterator[str]:
         yield f"{', '.join(alone)}: {NOT_BUILT}, or set decoding: {{engines: []}} to measure OpenNMT-tf alone"
 
 
-def warnings(study: Study) -> Iterator[str]:
+def warnings(study: StudyPlan) -> Iterator[str]:
     """A line for each thing that this machine does in another way than the study says, or less well."""
     config, here = study.config, machine.cores()
     if lacking := [core for core in config.decoding.cores if core not in here]:

@@ -13,7 +13,7 @@ from findings.comparison import BASELINE, compared
 from formats.shape import shape
 from nmt_frontier.search.native import Native
 from study.configuration import StudyConfiguration
-from study.plan import Study
+from study.plan import StudyPlan
 from study.rates import WIDTH, Rates
 from study.resources import TOKENS, operations, read_size, size, trained_tokens
 from study.systems import ENSEMBLE, TOKEN_ENSEMBLE, StudySystem, Trained
@@ -76,7 +76,7 @@ class Work:
     """
 
     def __init__(self, config: StudyConfiguration, rates: Rates):
-        self.config, self.rates, self.study = config, rates, Study(config)
+        self.config, self.rates, self.study = config, rates, StudyPlan(config)
         native = self.study.teachers.engine == Native.name
         self._teachers_share = NATIVE_TEACHER[self.study.teachers.type] if native else 1.0
         self._entries = config.vocabulary.pieces

@@ -23,6 +23,7 @@ The parts of ``train``:
 - ``optimizer``: OpenNMT-tf's parameters, and a faster cross-entropy
 - ``guided_alignment``: the loss of a head that learns the links of word alignments
 - ``trainer``: OpenNMT-tf's Trainer, made resumable
+- ``time_left``: minutes left, in its log
 - ``start_layers``: begin with layers of another model
 - ``other_vocabulary``: begin with the weights of a model that has another vocabulary
 - ``quantization``: updates with weights rounded as in int8 or int4

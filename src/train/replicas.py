@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from common import gpu_lease
 from nmt_frontier.errors import UserError
 from train.optimizer import Parameters
-from train.trainer import resumable_trainer
 
 UPDATES = 3
 # SGD, because Adam turns the rounding of tiny gradients into whole steps
@@ -73,22 +72,25 @@ class Replicas:
         return scope
 
     def trainer(self) -> type:
-        """``resumable_trainer`` for this number of copies."""
-        return mirrored_trainer(self._strategy) if self._strategy else resumable_trainer()
+        """ResumableTrainer for this number of copies."""
+        from train.trainer import ResumableTrainer  # inside: TensorFlow comes after use_devices
+
+        return mirrored_trainer(self._strategy) if self._strategy else ResumableTrainer
 
 
 def mirrored_trainer(strategy: Any) -> type:
-    """``resumable_trainer`` over the devices of a MirroredStrategy, in whose scope the variables were created."""
+    """ResumableTrainer over the devices of a MirroredStrategy, in whose scope the variables were created."""
     import opennmt
     import tensorflow as tf
 
-    resumable: Any = resumable_trainer()
+    from train.trainer import ResumableTrainer
+
     mirrored: Any = opennmt.training.MirroredStrategyTrainer
 
-    class ReplicaTrainer(resumable, mirrored):
+    class ReplicaTrainer(ResumableTrainer, mirrored):
         def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
             super(mirrored, self).__init__(model, optimizer, checkpoint=checkpoint)  # skip its own: another strategy
-            self._strategy, self._optimizer = strategy, optimizer  # the optimizer as in resumable_trainer
+            self._strategy, self._optimizer = strategy, optimizer  # the optimizer as in ResumableTrainer
 
         def scope(self) -> AbstractContextManager[Any]:
             scope: AbstractContextManager[Any] = strategy.scope()
@@ -131,7 +133,7 @@ def check_replicas(
     """Raises UserError unless ``replicas`` change weights as a single device does.
 
     build: makes a model with OpenNMT-tf's ``params``. start: its trainable weights at the beginning. batches: of a
-    pass. autograph: as in ``resumable_trainer``.
+    pass. autograph: as in ResumableTrainer.
     """
     first = FirstBatches(batches, UPDATES * replicas.count)
     alone = changes(build, start, Replicas(replicas.device, 1), first, replicas.count, autograph)

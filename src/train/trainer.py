@@ -1,10 +1,12 @@
-"""OpenNMT-tf's Trainer, made resumable; stops when the loss diverges or its job ends, and logs the time left."""
+"""OpenNMT-tf's Trainer, made resumable; stops when the loss diverges or its job ends."""
 
-import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+
+import opennmt
+import tensorflow as tf
 
 from train.moving_average import MovingAverage
 from train.quantization import RoundedWeights
@@ -13,72 +15,66 @@ DIVERGED = 1.5  # nats per token by which the mean loss of DIVERGED_STEPS update
 DIVERGED_STEPS = 100
 
 
-def resumable_trainer() -> type:
+class ResumableTrainer(opennmt.training.Trainer):
     """OpenNMT-tf's Trainer with the ``seed``, the ``job`` (BatchJob, or None), the ``average`` (MovingAverage, or None)
     and the ``rounded`` weights (RoundedWeights, or None) of the training.
 
-    When called, it raises RuntimeError once the loss diverges, and JobEndsError at a checkpoint if its job ends. A
-    function, because TensorFlow loads slowly.
+    When called, it raises RuntimeError once the loss diverges, and JobEndsError at a checkpoint if its job ends.
     """
-    import opennmt
-    import tensorflow as tf
 
-    class ResumableTrainer(opennmt.training.Trainer):
-        seed = 1
-        job = None
-        average: MovingAverage | None = None
-        rounded: RoundedWeights | None = None
-        autograph = True  # rewrite conditions on tensors in the model's source; slower than tracing it
+    seed = 1
+    job = None
+    average: MovingAverage | None = None
+    rounded: RoundedWeights | None = None
+    autograph = True  # rewrite conditions on tensors in the model's source; slower than tracing it
 
-        def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
-            super().__init__(model, optimizer, checkpoint)
-            # Undo loss scaling, which OpenNMT-tf adds for bfloat16, too, and whose state is in no checkpoint.
-            self._optimizer = optimizer
+    def __init__(self, model: Any, optimizer: Any, checkpoint: Any = None):
+        super().__init__(model, optimizer, checkpoint)
+        # Undo loss scaling, which OpenNMT-tf adds for bfloat16, too, and whose state is in no checkpoint.
+        self._optimizer = optimizer
 
-        def scope(self) -> AbstractContextManager[Any]:
-            """Create variables in this context; replicas have the scope of a strategy."""
-            return nullcontext()
+    def scope(self) -> AbstractContextManager[Any]:
+        """Create variables in this context; replicas have the scope of a strategy."""
+        return nullcontext()
 
-        def _save_checkpoint(self, step: int, moving_average: Any = None) -> None:
-            self._summary_writer.flush()  # the learning curve up to here
-            with self.averaged():
-                super()._save_checkpoint(step, moving_average)
-            # Restart dropout, as a continued training does.
-            tf.random.set_seed(self.seed)
+    def _save_checkpoint(self, step: int, moving_average: Any = None) -> None:
+        self._summary_writer.flush()  # the learning curve up to here
+        with self.averaged():
+            super()._save_checkpoint(step, moving_average)
+        # Restart dropout, as a continued training does.
+        tf.random.set_seed(self.seed)
 
-        def _evaluate(self, evaluator: Any, step: int, moving_average: Any = None) -> bool:
-            with self.averaged():
-                return bool(super()._evaluate(evaluator, step, moving_average))
+    def _evaluate(self, evaluator: Any, step: int, moving_average: Any = None) -> bool:
+        with self.averaged():
+            return bool(super()._evaluate(evaluator, step, moving_average))
 
-        def averaged(self) -> AbstractContextManager[None]:
-            """The model has the averaged weights inside, if the training averages them."""
-            return self.average.averaged() if self.average else nullcontext()
+    def averaged(self) -> AbstractContextManager[None]:
+        """The model has the averaged weights inside, if the training averages them."""
+        return self.average.averaged() if self.average else nullcontext()
 
-        def _apply_gradients(self, sample_size: Any) -> None:
-            if self.rounded:
-                self.rounded.restore()
-            super()._apply_gradients(sample_size)
+    def _apply_gradients(self, sample_size: Any) -> None:
+        if self.rounded:
+            self.rounded.restore()
+        super()._apply_gradients(sample_size)
 
-        def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
-            if not self.autograph:
-                for name in ("_accumulate_gradients", "_apply_gradients"):
-                    setattr(self, name, tf.autograph.experimental.do_not_convert(getattr(self, name)))
-            with self.scope():
-                make_sums(self)
+    def _steps(self, dataset: Any, accum_steps: int = 1) -> Iterator[float]:
+        if not self.autograph:
+            for name in ("_accumulate_gradients", "_apply_gradients"):
+                setattr(self, name, tf.autograph.experimental.do_not_convert(getattr(self, name)))
+        with self.scope():
+            make_sums(self)
+        if self.rounded:
+            self.rounded.round()
+        for loss in until_divergence(super()._steps(dataset, accum_steps)):
+            step = int(self._optimizer.iterations.numpy())
+            if self.average:
+                self.average.update(step)
+            yield loss
+            # The checkpoint and the validation of this step are done here.
+            if self.job and step == self._checkpoint.last_saved_step:
+                self.job.checkpoint(f"step {step}")
             if self.rounded:
                 self.rounded.round()
-            for loss in until_divergence(super()._steps(dataset, accum_steps)):
-                step = int(self._optimizer.iterations.numpy())
-                if self.average:
-                    self.average.update(step)
-                yield loss
-                # The checkpoint and the validation of this step are done here.
-                if self.job and step == self._checkpoint.last_saved_step:
-                    self.job.checkpoint(f"step {step}")
-                if self.rounded:
-                    self.rounded.round()
-
-    return ResumableTrainer
 
 
 def make_sums(trainer: Any) -> None:
@@ -87,7 +83,6 @@ def make_sums(trainer: Any) -> None:
     It would create them in its first update, which TensorFlow then traces twice. With several replicas the second graph
     has other dropout, and a continued training would not end as one that was never killed.
     """
-    import tensorflow as tf
 
     def zeros(shape: Any, kind: Any, aggregation: Any = tf.VariableAggregation.SUM) -> Any:
         options = {"synchronization": tf.VariableSynchronization.ON_READ, "aggregation": aggregation}
@@ -113,21 +108,3 @@ def until_divergence(losses: Iterator[float]) -> Iterator[float]:
         if mean > lowest + DIVERGED:
             raise RuntimeError(f"Model diverged: loss {mean:.2f}, after {lowest:.2f} before")
         yield loss
-
-
-class TimeLeft(logging.Filter):
-    """Appends the minutes left to OpenNMT-tf's log of a step, whose first arguments are step and steps/s.
-
-    updates_left: the work left after a step, in updates of the running phase.
-    """
-
-    def __init__(self, updates_left: Callable[[int], float]):
-        super().__init__()
-        self._updates_left = updates_left
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        values: Any = record.args
-        if str(record.msg).startswith("Step = %d ; steps/s") and values[1]:
-            step, rate = values[:2]
-            record.msg += f" ; {self._updates_left(step) / rate / 60:.1f} minutes left"
-        return True

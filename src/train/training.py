@@ -23,7 +23,7 @@ from train.replicas import Replicas, check_replicas, use_devices
 from train.schedule import Journal, Passes, kept_checkpoints, phases
 from train.segmentation import Segmentations, drawn
 from train.settings import TrainingSettings
-from train.trainer import TimeLeft
+from train.time_left import TimeLeft
 from train.validation import Validation, converts, decoder
 
 

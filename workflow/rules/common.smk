@@ -19,7 +19,7 @@ from study import machine_checks, precision, rates, system_checks
 from study.config import read
 from study.estimate import estimate
 from study.systems import TRANSLATED, absent_models
-from study.plan import Study
+from study.plan import StudyPlan
 from study.job_limits import Requests
 
 DEFAULT_STUDY = f"{workflow.basedir}/configs/demo.yaml"
@@ -29,7 +29,7 @@ if workflow.config_settings.config:
 if len(workflow.configfiles) > 1:
     raise WorkflowError("give one --configfile: a study is one YAML file (it may have `extends: demo.yaml`)")
 try:
-    study = Study(read(next(iter(workflow.configfiles), DEFAULT_STUDY)))  # src/study/plan: what is made, and where
+    study = StudyPlan(read(next(iter(workflow.configfiles), DEFAULT_STUDY)))  # src/study/plan: what is made, and where
 except UserError as error:
     raise WorkflowError(str(error)) from None
 config.clear()  # what Snakemake reads, without bases and defaults

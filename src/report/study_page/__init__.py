@@ -38,6 +38,7 @@ ROLES = {  # names of one and of several in a sentence
     "untrained": ("untrained model", "untrained models"),
     "imported": ("imported model", "imported models"),
 }
+PICTURES = ("front", "gap_picture", "funnel", "lengths", "robustness_picture")  # options with their files
 SHARD = re.compile(r"_\d+-of-\d+$")  # the end of the name of a job that is split
 LEAST_SECONDS = 1.0
 MIB = 1.048576  # MB; Snakemake's unit of memory
@@ -112,14 +113,7 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
     learning = training.read(*args.trained)
     rounded = read_json(args.quantization) if args.quantization else {}
     found = samples.read(args.samples)
-    pictures = [
-        "front",
-        "gap_picture",
-        "funnel",
-        "lengths",
-        "robustness_picture",
-        *["learning"] * any(map(training.learned, learning)),
-    ]
+    pictures = [*PICTURES, *["learning"] * any(map(training.learned, learning))]
     environment = templates()
     environment.filters["number"] = tables.number
     return environment.get_template("page.html.jinja").render(

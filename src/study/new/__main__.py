@@ -57,19 +57,8 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     cores = options.cores or len(machine.cores())
     draft = Draft(name, pair, looks, sets, folder, cores, options.hours, options.invalid)
     plan, effective, measured = _planned(draft, measured)
-    print(
-        "\n".join(
-            [
-                *_data(draft),
-                *_taken(draft),
-                *notes,
-                *_other_scripts(draft),
-                "",
-                *_study(draft, plan, effective, measured),
-                "",
-            ]
-        )
-    )
+    about = [*_data(draft), *_taken(draft), *notes, *_other_scripts(draft)]
+    print("\n".join([*about, "", *_study(draft, plan, effective, measured), ""]))
     for of_role in sets:
         of_role.write(folder, pair)
     write_text(path, text.text(draft, plan))

@@ -177,7 +177,7 @@ def _models(draft: Draft, plan: Plan) -> str:
     monolingual = draft.of_role("monolingual").items()
     translated = [] if cut else [plan.samples.get(name, look.lines) for name, look in monolingual]
     sentences = plan.pairs + sum(translated)
-    teacher, student = plan.passes(plan.teacher_steps, plan.pairs), plan.passes(plan.student_steps, sentences)
+    teacher = plan.passes(plan.teacher_steps, plan.pairs)
     limit = f"{PASSES} passes are enough for a text" if plan.full else f"what {draft.hours:g} hours allow"
     return f"""\
 # Shapes and learning rates: {size.like}.
@@ -200,6 +200,13 @@ mixtures:
 {_distilled(draft, plan)}
   original: {{targets: original}} # the pairs as they are, for a control
 
+{_students(draft, plan, sentences)}"""
+
+
+def _students(draft: Draft, plan: Plan, sentences: int) -> str:
+    size, cut = plan.size, bool(plan.size.start_layers)
+    student = plan.passes(plan.student_steps, sentences)
+    return f"""\
 students:
   deep: # deep encoder, shallow decoder: the decoder runs once a token, the encoder once a sentence
     shape: {_yaml(size.deep)}{_start(size, "deep")}

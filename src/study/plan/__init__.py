@@ -17,7 +17,7 @@ from study.systems import settings
 from train.settings import TrainingSettings
 
 
-class Study:
+class StudyPlan:
     """The whole plan, and the facts about the study and its systems that results contain.
 
     ``config`` is the effective configuration (study.config.read). Corpora, mixtures, teachers and systems are given by

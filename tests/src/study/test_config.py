@@ -14,7 +14,7 @@ from formats.shape import shape
 from nmt_frontier.errors import UserError
 from study import config, expansion
 from study.configuration import typed
-from study.plan import Study
+from study.plan import StudyPlan
 from study.schema import config_hash
 from study.systems import learned_from, systems
 
@@ -67,7 +67,7 @@ def test_a_student_starts_from_a_teacher_or_an_earlier_student_of_its_shape(tmp_
 def test_a_student_may_begin_with_layers_of_a_deeper_teacher(tmp_path):
     student = {"shape": DEMO["teachers"]["teacher"]["shape"] | {"decoder_layers": 1}, "start_from": "teacher"}
     study = edited("students", {"cut": student | {"start_layers": {"encoder": [1, 1], "decoder": [0]}}})
-    planned = Study(typed(config.load(saved(tmp_path, study))))
+    planned = StudyPlan(typed(config.load(saved(tmp_path, study))))
     assert planned.systems.trained["cut"].start_layers.document == {"encoder": [1, 1], "decoder": [0]}
     assert planned.training("cut").start_layers == planned.systems.trained["cut"].start_layers
     assert "start_layers" not in short(planned.training("teacher"))  # which Snakemake watches

@@ -10,7 +10,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.search.native import Native
 from study import config, expansion, machine_checks, precision, system_checks
 from study.configuration import typed
-from study.plan import Study
+from study.plan import StudyPlan
 from study.schema import config_hash
 from study.systems import absent_models
 
@@ -108,7 +108,7 @@ def test_an_engine_that_cannot_translate_is_reported_in_one_line(tmp_path, secti
     study = distilling(tmp_path, NATIVE | section, **(of_shape(NARROW) if "own" in reason else {}))
     (line,) = precision.warnings(typed(study))
     assert line == f"distillation.engine: native {reason}; CTranslate2 translates in its place"
-    assert Study(typed(study)).teachers.engine == "ctranslate2"
+    assert StudyPlan(typed(study)).teachers.engine == "ctranslate2"
 
 
 OF_NATIVE = {"ssru": {"like": "marian-small", "decoder": "ssru"}, "recurrent": "wnmt2018-rnn-tiny"}
@@ -117,12 +117,12 @@ OF_NATIVE = {"ssru": {"like": "marian-small", "decoder": "ssru"}, "recurrent": "
 @pytest.mark.parametrize("shape", OF_NATIVE.values(), ids=OF_NATIVE)
 def test_teachers_that_ctranslate2_lacks_translate_with_the_native_engine(tmp_path, shape):
     study = distilling(tmp_path, {}, **of_shape(shape))
-    plan = Study(typed(study))
+    plan = StudyPlan(typed(study))
     assert chosen(study) == ("native", "int8")
     assert plan.teachers.model("own") == plan.paths.converted_native("own", "int8")
     assert plan.models.native_source("own") == plan.paths.averaged("own")
     with_another = distilling(tmp_path, NATIVE, given=ELSEWHERE, **of_shape(shape))
-    assert Study(typed(with_another)).teachers.model("given").endswith("native-int8")
+    assert StudyPlan(typed(with_another)).teachers.model("given").endswith("native-int8")
 
 
 @pytest.mark.parametrize(
@@ -146,11 +146,11 @@ def test_a_teacher_without_an_engine_is_refused_with_what_helps(tmp_path, sectio
 
 def test_a_teacher_from_elsewhere_is_decoded_natively_where_that_is_named(tmp_path):
     study = distilling(tmp_path, NATIVE, given=ELSEWHERE)
-    assert list(precision.warnings(typed(study))) == [] and Study(typed(study)).teachers.engine == "native"
+    assert list(precision.warnings(typed(study))) == [] and StudyPlan(typed(study)).teachers.engine == "native"
 
 
 def lacking(study):
-    return [*machine_checks.problems(Study(typed(study)))], [*machine_checks.warnings(Study(typed(study)))]
+    return [*machine_checks.problems(StudyPlan(typed(study)))], [*machine_checks.warnings(StudyPlan(typed(study)))]
 
 
 def test_the_native_engine_is_not_asked_for_by_studies_without_it(tmp_path, installed):

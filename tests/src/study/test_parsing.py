@@ -14,7 +14,7 @@ from nmt_frontier.search.native import Native
 from study import config, schema
 from study.configuration import typed
 from study.job_limits import Requests
-from study.plan import Study
+from study.plan import StudyPlan
 from study.schema import config_hash
 
 STUDIES = [*sorted(ROOT.glob("configs/*.yaml")), *sorted(ROOT.glob("tests/studies/*.yaml"))]
@@ -69,7 +69,7 @@ def test_a_study_is_the_same_on_every_machine(path, tmp_path, monkeypatch):
         monkeypatch.setattr(machine, "cores", lambda cores=cores: tuple(range(cores)))
         monkeypatch.setattr(Native, "supported", classmethod(lambda cls, there=installed: [*cls.types] * there))
         loaded = config.load(path)
-        plan = Study(typed(loaded))
+        plan = StudyPlan(typed(loaded))
         formats = {system: plan.models.formats(system) for system in (*plan.systems.measured, *plan.systems.untrained)}
         teachers = [plan.teachers.model(name) for name in plan.systems.teachers]
         minutes = Requests(typed(loaded)).minutes("translate_shard")

@@ -18,7 +18,7 @@ from measure.configuration import Configuration, ModelFolder
 from nmt_frontier.text.items import SYMBOLS
 from study import config
 from study.configuration import typed
-from study.plan import Study
+from study.plan import StudyPlan
 from study.systems import composition
 
 ROOT = Path(__file__).parents[3]
@@ -43,7 +43,7 @@ def plan(base=OFFLINE, change=lambda study: None, **sections):
     for name, values in sections.items():
         study[name] = study[name] | values if isinstance(values, dict) else values
     change(study)
-    return Study(typed(study))
+    return StudyPlan(typed(study))
 
 
 def student(name, **keys):
@@ -172,7 +172,7 @@ def test_the_note_warns_of_the_builtin_corpus():
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_system_has_one_part_in_every_study(path):
-    study = Study(typed(config.load(path)))
+    study = StudyPlan(typed(config.load(path)))
     assert [*study.systems.teachers, *study.systems.students, *study.systems.untrained] == list(study.systems)
     assert set(study.systems.measured) <= set(study.systems.trained)
     assert not set(study.systems.trained) & set(study.teachers.imported)
@@ -186,7 +186,7 @@ def test_every_system_has_one_part_in_every_study(path):
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_programs_read_the_settings_that_rules_write(path):
-    study = Study(config.read(path))
+    study = StudyPlan(config.read(path))
     settings = [study.teachers.settings(*study.systems.teachers), study.comparison]
     settings += [study.training(system) for system in study.systems.trained]
     for each in settings:

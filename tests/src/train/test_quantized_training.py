@@ -11,7 +11,7 @@ from nmt_frontier.model.native_quantization import INT4_INPUTS
 from train.dataset import dataset
 from train.quantization import RoundedWeights
 from train.replicas import PARAMETERS, FirstBatches
-from train.trainer import resumable_trainer
+from train.trainer import ResumableTrainer
 
 WORDS = [f"w{number}" for number in range(40)]
 WIDE = VALUES | {"units": 64, "ffn_units": 96, "share_embeddings": True}
@@ -84,7 +84,7 @@ def test_gradients_of_rounded_weights_change_the_exact_ones(tmp_path):
     made.create_variables(optimizer=optimizer)
     variables, exact = made.trainable_variables, [variable.numpy() for variable in made.trainable_variables]
     rounded = RoundedWeights(made, "int8")
-    trainer = resumable_trainer()(made, optimizer)
+    trainer = ResumableTrainer(made, optimizer)
     trainer.rounded = rounded
     trainer(batches, max_step=2, accum_steps=2, save_steps=None, eval_steps=None)
     trained = [variable.numpy() for variable in variables]

@@ -5,7 +5,7 @@ import functools
 import itertools
 import os
 import queue
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -98,13 +98,7 @@ class Native(Engine):
         languages = (description.languages or {}).items()
         self._marks = {mark(code): piece for code, piece in languages if mark(code) != piece}
         try:
-            without = search.without.intersection(engine.SWITCHES)
-            opened = functools.partial(_opened, engine, search, without)
-            texts = self._vocabulary.texts() if search.end_loops else None
-            models = [opened(folder, description, search.vocabulary_map, texts)]
-            for other in search.others:
-                _require_same(self._vocabulary, folder, _vocabulary(other, search), other)
-                models.append(opened(other, self._describe(other), vocabulary_map=False))
+            models = [*self._models(engine, folder, description, search)]
             self._workers = [engine.Worker(models, search.threads) for _ in range(search.workers)]
         except engine.EngineError as error:
             raise UserError(str(error)) from None
@@ -124,7 +118,7 @@ class Native(Engine):
             longest=limits.longest_output(description),
             vocabulary_map=search.vocabulary_map,
             blocked_ngram=search.blocked_ngram,
-            without=without,
+            without=_without(engine, search),
             attention_layer=layer,
             attention_head=head,
         )
@@ -132,6 +126,14 @@ class Native(Engine):
             self._workers[0].translate([], self._options)  # reports invalid options now
         except engine.EngineError as error:
             raise UserError(f"{folder}: {error}") from None
+
+    def _models(self, engine: Any, folder: Path, description: Description, search: Search) -> Iterator[Any]:
+        """The model of the folder, with its map, and the others of an ensemble."""
+        texts = self._vocabulary.texts() if search.end_loops else None
+        yield _opened(engine, search, folder, description, search.vocabulary_map, texts)
+        for other in search.others:
+            _require_same(self._vocabulary, folder, _vocabulary(other, search), other)
+            yield _opened(engine, search, other, self._describe(other), vocabulary_map=False)
 
     def _describe(self, folder: Path) -> Description:
         return model_folder.describe(folder)
@@ -262,7 +264,6 @@ def _require_same(first: Vocabulary, folder: Path, other: Vocabulary, path: Path
 def _opened(
     engine: Any,
     search: Search,
-    without: Collection[str],
     folder: Path,
     description: Description,
     vocabulary_map: bool,
@@ -271,7 +272,12 @@ def _opened(
     """The model of a folder, with its tuned tiles."""
     path = folder / Native.map_file if vocabulary_map else None
     cut, rows = tiles(folder, description, search.beam_size), tiled_rows(folder, search.beam_size)
-    return engine.Model(folder / Native.weights, path, cut, without, rows, texts)
+    return engine.Model(folder / Native.weights, path, cut, _without(engine, search), rows, texts)
+
+
+def _without(engine: Any, search: Search) -> frozenset[str]:
+    """The engine's own switches that a search does without."""
+    return search.without.intersection(engine.SWITCHES)
 
 
 def library() -> Any:

@@ -27,19 +27,8 @@ def main():
     model = Path(__file__).resolve().parent / "model"
     description = json.loads((model / "model.json").read_text())
     check(model, description, device)
-    if description["quantization"] == "int16":
-        os.environ.setdefault(products.USE_MKL, "1")  # only oneMKL multiplies in int16
-    import ctranslate2  # which reads its environment now
-
+    translator = load(model, description, device, hardware, task)
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(model / "sentencepiece.model"))
-    cores = len(os.sched_getaffinity(0)) if hardware == "CPU-MT" else 1
-    workers, threads = (cores, 1) if task == "throughput" else (1, cores)
-    if device == "cuda" and not ctranslate2.get_cuda_device_count():
-        sys.exit("error: no GPU is visible here; give the container one, as with docker run --gpus all")
-    os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL would obey it in every worker
-    if isa := products.widest():
-        os.environ.setdefault(products.ISA, isa)  # CTranslate2's default is AVX2
-    translator = ctranslate2.Translator(str(model), device=device, inter_threads=workers, intra_threads=threads)
     options = {
         "beam_size": 1,
         "max_input_length": 0,
@@ -64,6 +53,22 @@ def main():
     for what, count in counts.items():
         if count:
             print(count, what, file=sys.stderr)
+
+
+def load(model, description, device, hardware, task):
+    """The model in CTranslate2 on this hardware. Exit without a GPU where one is asked for."""
+    if description["quantization"] == "int16":
+        os.environ.setdefault(products.USE_MKL, "1")  # only oneMKL multiplies in int16
+    import ctranslate2  # which reads its environment now
+
+    cores = len(os.sched_getaffinity(0)) if hardware == "CPU-MT" else 1
+    workers, threads = (cores, 1) if task == "throughput" else (1, cores)
+    if device == "cuda" and not ctranslate2.get_cuda_device_count():
+        sys.exit("error: no GPU is visible here; give the container one, as with docker run --gpus all")
+    os.environ.pop("MKL_NUM_THREADS", None)  # oneMKL would obey it in every worker
+    if isa := products.widest():
+        os.environ.setdefault(products.ISA, isa)  # CTranslate2's default is AVX2
+    return ctranslate2.Translator(str(model), device=device, inter_threads=workers, intra_threads=threads)
 
 
 def encoded(pieces, counts, copied):
