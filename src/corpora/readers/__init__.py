@@ -3,7 +3,7 @@
 - ``text``: a file for each language, or tab-separated columns
 - ``tables``: JSON Lines, and CSV or TSV with quotes
 - ``marked_up``: WMT's SGM, TMX and XLIFF; ``units``: cut such text into its units;
-  ``states``: which of XLIFF's are translations
+  ``states``: which of XLIFF's are translations; ``inline_codes``: which codes part words
 - ``gettext``: PO files
 - ``database``: SQLite and Parquet, which a library reads
 - ``header``: the row of a table that names its columns; ``reader``: what all readers share

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 from xml.parsers.expat import ErrorString, errors
 
 from corpora.language_codes import shortest
+from corpora.readers.inline_codes import running_text
 from corpora.readers.reader import INVALID, MALFORMED, NOT_A_TRANSLATION, Block, Input, Reader, rows
 from corpora.readers.states import is_translation
 from corpora.readers.units import Stretch, Tags, Unit, broken, stretches, units
@@ -25,9 +26,7 @@ _SOURCE = re.compile(rb"""\b(?:source-language|srcLang)\s*=\s*["']([^"']*)""")  
 _TARGET = re.compile(rb"""\b(?:target-language|trgLang)\s*=\s*["']([^"']*)""")
 
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-NATIVE_CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the translated document, not text
 FEW = 16  # units parsed at once where not all are well-formed
-DEEPEST = 100  # elements inside one another
 
 
 class Sgm(Reader):
@@ -161,19 +160,6 @@ class Tmx(Units):
                 code = variant.get(XML_LANGUAGE) or variant.get("lang") or ""
                 sides.setdefault(shortest(code), running_text(segment))
         return tuple(map(sides.get, self.selection.languages))
-
-
-def running_text(element: ElementTree.Element) -> str:
-    """The text of an element without native codes."""
-    return "".join(_texts(element)) if len(element) else element.text or ""
-
-
-def _texts(element: ElementTree.Element, depth: int = 0) -> Iterator[str]:
-    yield element.text or ""
-    for child in element if depth < DEEPEST else ():
-        if child.tag not in NATIVE_CODES:
-            yield from _texts(child, depth + 1)
-        yield child.tail or ""
 
 
 class Xliff(Units):

@@ -1,0 +1,62 @@
+"""The text of a segment of TMX or XLIFF without its inline codes, and a space for those that part words.
+
+These are breaks of a line, a page or a column, tabs and other spaces, and the tags of what stands in lines of its own
+(a paragraph, an entry of a list, a cell of a table). The type of a code says so, or the markup that it stands for.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from xml.etree.ElementTree import Element
+
+NATIVE_CODES = ("bpt", "ept", "ph", "it", "ut")  # markup of the translated document, not text
+DEEPEST = 100  # elements inside one another
+
+_NAMES = r"br|hr|p|div|li|[uod]l|d[td]|table|t[rdh]|h[1-6]|tab|cr|lb|pb|cb|(?:(?:line|page|column)[-_]?)?break"
+_TYPE = re.compile(rf"^(?:.*[-:_])?(?:{_NAMES}|paragraph|nbsp|space)$", re.IGNORECASE)
+_CODE_POINT = re.compile(r"^0*(?:9|[A-D]|1[C-F]|20|85|A0|202[89])$", re.IGNORECASE)  # of white space
+_MARKUP = re.compile(
+    rf"(?:<|&lt;)/?(?:[\w-]+:|{{.*?}})?(?:{_NAMES}|(?<=text:)s)\d*(?:[\s/>]|&gt;)"  # Office; OmegaT numbers
+    r"|^(?:\s|\\[nrt]|&nbsp;|&\#(?:9|10|13|160|x0*(?:9|A|D|A0));)+$"
+    r"|^(?:LINE_BREAK|(?:START|CLOSE)_PARAGRAPH)"  # Angular
+    r'|\bval="\s+"|\\(?:line|par|page|tab)\b',  # memoQ, RTF
+    re.IGNORECASE,
+)
+_ATTRIBUTES = {
+    **dict.fromkeys(("ctype", "type", "subType"), _TYPE),
+    **dict.fromkeys(("equiv-text", "equiv", "equivStart", "disp", "dispStart"), _MARKUP),
+    "hex": _CODE_POINT,
+}
+_PARTING = "\0"  # which no XML has
+_PARTED = re.compile(rf"\s*{_PARTING}[\s{_PARTING}]*")
+
+
+def running_text(element: Element) -> str:
+    """The text of an element without native codes."""
+    if not len(element):
+        return element.text or ""
+    text = "".join(_texts(element))
+    return _PARTED.sub(" ", text).strip() if _PARTING in text else text
+
+
+def _texts(element: Element, depth: int = 0) -> Iterator[str]:
+    yield element.text or ""
+    for child in element if depth < DEEPEST else ():
+        native = child.tag in NATIVE_CODES
+        parting = _PARTING if _parts_words(child, child.text or "" if native else f"<{child.tag}>") else ""
+        yield parting
+        if not native:
+            yield from _texts(child, depth + 1)
+            yield parting
+        yield child.tail or ""
+
+
+def _parts_words(code: Element, markup: str) -> bool:
+    return _is_space("equiv", markup) or any(
+        name in _ATTRIBUTES and _is_space(name, value) for name, value in code.items()
+    )
+
+
+@lru_cache(maxsize=1024)  # documents repeat their codes
+def _is_space(attribute: str, value: str) -> bool:
+    return _ATTRIBUTES[attribute].search(value) is not None
