@@ -5,6 +5,7 @@ Each shard is compared with the counts and the checksum in its JSON, and the out
 
 import argparse
 import hashlib
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +17,7 @@ from corpora.rules import Dropped, Rows, Rule
 from corpora.text_features import Measured, characters
 from formats import records
 from formats.batches import Batch, batches
-from formats.counts import Fetched, Shard, fetched
+from formats.counts import Fetched, Shard, dropped_by_half, fetched
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import document, write_json
@@ -89,7 +90,10 @@ def gather(shards: list[Path], output: Path, about: Fetched, reasons: list[str],
         counts = chained(before, funnel.counts())
         require_lines(output, counts)
     verify_written(output, counts["lines_out"], kept.sha256)
-    write_json(records.info(output), {**about, **with_reading(about, counts), "sha256": kept.sha256})
+    whole = with_reading(about, counts)
+    for line in dropped_by_half(records.name(output), whole["lines_in"], whole["dropped"]):
+        print(line, file=sys.stderr)
+    write_json(records.info(output), {**about, **whole, "sha256": kept.sha256})
 
 
 def verify_written(path: Path, count: int, sha256: str) -> None:

@@ -57,10 +57,10 @@ def too_long(maximum: int) -> Rule:
 
 
 def length_ratio(maximum: float) -> Rule:
-    """True if the longer side has more than ``maximum`` times the characters of the shorter one."""
+    """True if the longer side is more than ``maximum`` times as long as the shorter one, in letters of an alphabet."""
 
     def rule(measured: Measured, rows: Rows) -> Dropped:
-        lengths = _of_sides(measured, rows, "characters")
+        lengths = _of_sides(measured, rows, "length")
         unlike: Dropped = lengths.max(0) > maximum * lengths.min(0)
         return unlike
 

@@ -32,8 +32,8 @@ class Cleaning(Section, kw_only=True):
     max_tokens: Count | Off = 100
     """Longest sentence that is kept, in whitespace tokens, either side."""
     max_length_ratio: Annotated[Number, limits(minimum=1)] | Off = 3.0
-    """Largest ratio of the longer side to the shorter one that is kept, in characters. Between an alphabet and Chinese
-    or Japanese take 6."""
+    """Largest ratio of the longer side to the shorter one that is kept, in characters; one of a dense script counts as
+    the letters of an alphabet it stands for: Han 3.75, Hangul 2.5, kana and Ethiopic 1.75."""
     identical: bool = False
     """Drop pairs whose sides are the same text."""
     min_script_share: SomeShare | Off = False

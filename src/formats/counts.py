@@ -1,5 +1,6 @@
 """The JSON beside a corpus and its shards: how many lines the cleaning funnel dropped, for which reason."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
@@ -53,6 +54,17 @@ class Counts(LineCounts):
 
     dropped: dict[str, int]
     samples: NotRequired[dict[str, list[Record]]]
+
+
+NOT_SAMPLED = "not_sampled"  # the reason of lines that a sample leaves out
+
+
+def dropped_by_half(name: str, lines: int, dropped: Mapping[str, int]) -> Iterator[str]:
+    """A line for each reason that dropped more than half of a corpus. lines: that were read, with the dropped ones."""
+    lines -= dropped.get(NOT_SAMPLED, 0)
+    for reason, count in dropped.items():
+        if reason != NOT_SAMPLED and count > lines / 2:
+            yield f"{name}: {reason} dropped {count:,} of {lines:,} lines, more than half; is the rule right for it?"
 
 
 class Cleaned(Counts):

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from formats.counts import Cleaned
+from formats.counts import Cleaned, dropped_by_half
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import document, read_json, write_text
@@ -153,9 +153,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
     args = parser.parse_args()
     corpora, changed = ([read_json(path) for path in paths] for paths in (args.counts, args.changed))
+    halves = [line for one in corpora for line in dropped_by_half(one["name"], one["lines_in"], one["dropped"])]
     pictures = {"funnel": data_uri(args.funnel), "lengths": data_uri(args.lengths)}
     template = templates().get_template("corpora.html.jinja")
-    write_text(args.output, template.render(study=args.study, corpora=corpora, changed=changed, **pictures))
+    found = {"corpora": corpora, "halves": halves, "changed": changed}
+    write_text(args.output, template.render(study=args.study, **found, **pictures))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from formats.counts import dropped_by_half
 from nmt_frontier import machine
 from nmt_frontier.command_line import positive
 from nmt_frontier.errors import UserError, command
@@ -52,6 +53,7 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     looks = [look(corpus, pair, text.cleaning(pair), options.invalid, SEED) for corpus in corpora]
     small = (one for one in looks if one.corpus.role in ("dev", "test") and one.lines < FEWEST)
     notes += [f"{one.corpus.name}: a set of {one.lines} lines is too small to judge quality by" for one in small]
+    notes += [line for one in looks for line in dropped_by_half(one.corpus.name, one.lines, _reasons(one))]
     missing = [role for role in ("dev", "test") if not any(corpus.role == role for corpus in corpora)]
     sets = held_out(looks, missing, pair)
     cores = options.cores or len(machine.cores())
@@ -132,8 +134,7 @@ def _other_scripts(draft: Draft) -> Iterator[str]:
 
 
 def _row(looked: Look, pair: list[str]) -> tuple[str, ...]:
-    reasons = looked.counts["dropped"] | looked.read_errors
-    shares = sorted(((count / looked.lines, reason) for reason, count in reasons.items() if count), reverse=True)
+    shares = sorted(((count / looked.lines, why) for why, count in _reasons(looked).items() if count), reverse=True)
     return (
         looked.corpus.name,
         looked.corpus.role,
@@ -143,6 +144,10 @@ def _row(looked: Look, pair: list[str]) -> tuple[str, ...]:
         percent(looked.repeats / looked.lines, 1),
         ", ".join(f"{percent(share, 1)} {reason}" for share, reason in shares),
     )
+
+
+def _reasons(looked: Look) -> dict[str, int]:
+    return looked.counts["dropped"] | looked.read_errors
 
 
 def _study(draft: Draft, plan: Plan, effective: StudyConfiguration, measured: Rates) -> list[str]:

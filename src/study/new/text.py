@@ -49,8 +49,7 @@ class Draft:
 def cleaning(pair: list[str]) -> Document:
     """The rules for all corpora of a pair, without langid.py."""
     source, target = (set(scripts(code)) for code in pair)
-    dense = bool(source & CHARACTERS) != bool(target & CHARACTERS)
-    rules: Document = {"max_tokens": 100, "max_length_ratio": 6.0 if dense else 3.0, "identical": True}
+    rules: Document = {"max_tokens": 100, "max_length_ratio": 3.0, "identical": True}
     return rules if source & target else rules | {"min_script_share": 0.5}
 
 
@@ -148,7 +147,7 @@ def _held_out(draft: Draft, sets: HeldOut) -> str:
 def _cleaning(draft: Draft) -> str:
     why = {
         "max_tokens": "whitespace tokens",
-        "max_length_ratio": "of the longer side to the shorter one, in characters",
+        "max_length_ratio": "of the longer side to the shorter one, in letters of an alphabet",
         "identical": "pairs with the same text on both sides: nobody translated them",
         "min_script_share": "of the letters of a side, in the script of its language",
     }

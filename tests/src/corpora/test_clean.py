@@ -18,6 +18,7 @@ from corpora.settings import Cleaning
 from corpora.text_features import Measured, characters
 from formats import records
 from formats.batches import batches
+from formats.counts import dropped_by_half
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
 
@@ -131,6 +132,30 @@ def test_languages_of_a_record(record, languages, asked, dropped):
     assert reasons([record], languages, **asked) == [dropped]
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "language"),
+    [
+        ("Children under the age of twelve do not have to pay for a ticket.", "十二岁以下儿童免票。", "zh"),
+        ("Representatives of several organisations participated.", "多個組織的代表參加了。", "zh"),
+        ("The train to the airport leaves every fifteen minutes.", "空港行きの列車は15分ごとに出ます。", "ja"),
+        ("Please select the items that are to be deleted.", "삭제할 항목을 선택하세요.", "ko"),
+        ("The library has more than two million books.", "पुस्तकालय में बीस लाख से अधिक पुस्तकें हैं।", "hi"),
+        ("The museum is closed on Mondays.", "พิพิธภัณฑ์ปิดทุกวันจันทร์", "th"),
+        ("The museum is closed on Mondays.", "மியூசியம் திங்கட்கிழமைகளில் மூடப்பட்டிருக்கும்.", "ta"),
+        ("The museum is closed on Mondays.", "ორშაბათობით მუზეუმი დაკეტილია.", "ka"),
+    ],
+)
+def test_lengths_of_different_scripts(source, target, language):
+    asked = {"max_length_ratio": 2}
+    assert reasons([(source, target), (target, source)], ("en", language), **asked) == [None, None]
+    assert reasons([(source, target * 5), (source * 5, target)], ("en", language), **asked) == ["length_ratio"] * 2
+
+
+def test_lengths_of_two_dense_scripts():
+    pair = ("十二岁以下儿童免票。", "十二歳未満のお子様のチケットは無料です。")
+    assert reasons([pair, (pair[0], pair[1] * 2)], ("zh", "ja"), max_length_ratio=2) == [None, "length_ratio"]
+
+
 def test_no_sentence_of_a_test_set_is_in_training_data(tmp_path):
     dev = corpus(tmp_path / "dev.tsv.zst", [("A man sleeps.", "Ein Mann schläft.")])
     test = corpus(tmp_path / "test.tsv.zst", [("Two dogs.", "Zwei Hunde.")])
@@ -203,6 +228,16 @@ def test_json_continues_that_of_the_text(tmp_path):
     assert kept == [("a", "b")] and about["samples"]["duplicate"] == [["a", "b"]]
     assert (about["name"], about["lines"], about["lines_in"], about["lines_out"]) == ("x", 2, 2, 1)
     assert about["sha256"] == records.write(tmp_path / "y.tsv.zst", [("a", "b")])[1]
+
+
+def test_a_reason_that_drops_more_than_half_is_told(tmp_path, capsys):
+    lines = [*(("x" * 9, f"a{number}") for number in range(4)), ("", ""), ("a", "b"), ("c", "d")]
+    cleaned(tmp_path, lines)
+    told = [line for line in capsys.readouterr().err.splitlines() if "half" in line]
+    assert told == ["x: length_ratio dropped 4 of 7 lines, more than half; is the rule right for it?"]
+    assert not [*dropped_by_half("x", 7, {"empty": 3, "duplicate": 3})]
+    told = [*dropped_by_half("x", 107, {"not_sampled": 100, "missing_side": 4})]
+    assert [line.split(" lines")[0] for line in told] == ["x: missing_side dropped 4 of 7"]
 
 
 def test_what_reading_dropped_is_counted_too():

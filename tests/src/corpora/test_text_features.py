@@ -9,7 +9,7 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from corpora.text_features import ASSIGNED, CODE_POINTS, MAX_NGRAM, Measured, characters
+from corpora.text_features import ASSIGNED, CODE_POINTS, MAX_NGRAM, STANDS_FOR, Measured, characters
 from formats import records
 from formats.batches import batches
 
@@ -41,11 +41,13 @@ def test_what_lies_beside_the_assigned_blocks_is_unassigned_or_private():
 
 
 @given(st.lists(st.tuples(SIDE, SIDE), min_size=1))
+@example([("漢字 kanji, かな 가각 ሀገር", "हिन्दी ไทย ქართული தமிழ் كتاب ㅋㅋ")])
 @example([("\u02c7", "")])  # a caron is common to several scripts, Latin among them
 def test_numbers_of_a_side(folder, corpus):
     for column, side in enumerate(measured(folder, corpus).sides):
         texts = [record[column] for record in corpus]
-        assert side.characters.tolist() == list(map(len, texts))
+        dense = [sum(n - 1 for p, n in STANDS_FOR.items() for _ in regex.findall(p, text)) for text in texts]
+        assert side.length.tolist() == [len(text) + more for text, more in zip(texts, dense, strict=True)]
         assert side.words.tolist() == [len(text.split()) for text in texts]
         assert side.letters.tolist() == [len(regex.findall(r"\p{L}", text)) for text in texts]
         script = ("Latin", "Cyrillic")[column]

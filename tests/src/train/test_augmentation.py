@@ -316,12 +316,12 @@ def test_an_unknown_rule_of_a_copy_is_named(tmp_path):
     assert result.stderr.startswith("error: source url: is none of upper_case,") and not output.exists()
 
 
-def test_the_page_of_the_corpora_counts_the_changed_lines_by_rule(tmp_path):
+def test_the_page_of_the_corpora_counts_changed_lines_and_tells_of_a_rule_that_drops_most(tmp_path):
     copy, corpus, picture, page = (tmp_path / name for name in ("copy.json", "corpus.json", "x.svg", "corpora.html"))
     about = {"name": "corpus~mixture", "lines": 1234, "sha256": "0" * 64, "changed": {"upper_case": 1200, "typos": 34}}
     write_json(copy, about)
     picture.write_text("<svg/>")
-    counts = {"lines_in": 9, "lines_out": 9, "sha256": "0" * 64, "dropped": {}, "samples": {}}
+    counts = {"lines_in": 9, "lines_out": 4, "sha256": "0" * 64, "dropped": {"length_ratio": 5}, "samples": {}}
     write_json(corpus, counts | {"name": "corpus", "role": "train", "licence": "CC0"})
     command = [
         warm.python(),
@@ -337,3 +337,4 @@ def test_the_page_of_the_corpora_counts_the_changed_lines_by_rule(tmp_path):
     subprocess.run([*command, *f"--funnel {picture} --lengths {picture} --output {page}".split()], check=True)
     text = page.read_text()
     assert "corpus~mixture" in text and "1,200 upper case, 34 typos" in text
+    assert "corpus: length_ratio dropped 5 of 9 lines, more than half" in text
