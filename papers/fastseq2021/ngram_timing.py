@@ -210,13 +210,13 @@ def main() -> None:
     described = {model: loading.describe(model) for model in args.models}
     for model, description in described.items():
         if description.engine not in ENGINES:
-            raise UserError(f"{model}: {loading.of(model).label} blocks no n-grams; leave it out")
+            raise UserError(f"{model}: {loading.of_description(description).label} blocks no n-grams; leave it out")
     alone = algorithms(args.beam_sizes, args.lengths, session)
     batch = in_process.pieces(args.models[0], session)[:SENTENCES]
     sizes, rows = [*itertools.product(args.beam_sizes, args.lengths)], []
     for model, description in described.items():
         load, ways = ENGINES[description.engine]
-        rows += engine(loading.of(model).label, load(model), ways, batch, sizes, session)
+        rows += engine(loading.of_description(description).label, load(model), ways, batch, sizes, session)
     about = {"n": N, "sentences": SENTENCES, "engine_version": version("ctranslate2")}
     made = {**shared, **about, "model": described[args.models[0]], "algorithms": alone, "engine": rows}
     write_json(args.output, made)

@@ -66,7 +66,7 @@ def toolkit(baseline: ModelFolder, **shared: Any) -> dict[str, Configuration]:
 
 def rungs(baseline: ModelFolder, exact: ModelFolder, rounded: ModelFolder, **shared: Any) -> dict[str, Configuration]:
     """The rungs below the native engine, bottom up; ``exact`` and ``rounded``: CTranslate2's in float32 and 8 bits."""
-    isa, ladder = loading.isa(rounded.path), toolkit(baseline, **shared)
+    isa, ladder = loading.isa(rounded.path, rounded.engine), toolkit(baseline, **shared)
     plain = replace(ladder[GREEDY], model=exact, baseline=False, isa=isa)
     plain = plain.but(without={"packed"}) if ctranslate2_products.packs() else plain
     if isa not in (None, HELD):

@@ -62,7 +62,7 @@ class Configuration(DecodingOptions):
     def environment(self) -> dict[str, str]:
         """The variables that its engine needs."""
         variable = self.model.engine.isa_variable
-        isa = self.isa or loading.isa(self.model.path, self.beam_size)
+        isa = self.isa or loading.isa(self.model.path, self.model.engine, self.beam_size)
         return {variable: isa} if isa and variable else {}
 
     @property

@@ -23,6 +23,7 @@ from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
 from nmt_frontier.model import native_weights
 from nmt_frontier.search import loading, native, tuned
+from nmt_frontier.search.engine import Search
 from nmt_frontier.search.native import Native
 from nmt_frontier.translator import best_batch
 
@@ -153,13 +154,14 @@ def choices(folder: Path, beam_size: int) -> Choices:
     """The batch and the tiles with which a model folder decodes here, and whether measure.tune chose them."""
     found = tuned.settings(folder, beam_size)
     description = loading.describe(folder)
-    tiles = native.tiles(folder, description, beam_size) if description.engine == Native.name else {}
+    engine = loading.of_description(description)
+    tiles = native.tiles(folder, description, beam_size) if engine is Native else {}
     return {
         "model": str(folder),
         "beam_size": beam_size,
         "tuned": bool(found),
-        "isa": found.get("isa") or loading.isa(folder, beam_size),
-        "batch_tokens": best_batch(folder, beam_size, len(machine.cores()), "cpu"),
+        "isa": found.get("isa") or loading.isa(folder, engine, beam_size),
+        "batch_tokens": best_batch(folder, engine, Search(beam_size, workers=len(machine.cores()))),
         "source_words_per_second": found.get("source_words_per_second"),
         "tiles": {f"{inputs}x{outputs}": tile for (inputs, outputs), tile in tiles.items()},
     }

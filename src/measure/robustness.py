@@ -18,12 +18,12 @@ from findings.metrics import bleu
 from findings.survival import survive
 from formats import records
 from formats.robustness import Robustness, RobustnessRow, TranslatedInputs
+from measure.configuration import ModelFolder
 from measure.perturb import CASE, CLEAN, JOINED, PERTURBATIONS, SUITE, WORDS
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import sha256, write_json, write_text
 from nmt_frontier.progress import progress
-from nmt_frontier.search import loading
 from nmt_frontier.search.native import Native
 from nmt_frontier.text.items import KINDS
 from nmt_frontier.translator import Translator
@@ -35,21 +35,21 @@ Lines = list[tuple[str, ...]]
 Decoded = tuple[Translator, dict[str, TranslatedInputs]]
 
 
-def installed(models: Iterable[Path]) -> list[Path]:
+def installed(models: Iterable[ModelFolder]) -> list[ModelFolder]:
     """A folder for each system and type: that of the native engine where it is there and can decode here.
 
     Raises UserError for a system that no installed engine decodes.
     """
-    folders: dict[tuple[str | None, str], list[Path]] = {}
+    folders: dict[tuple[str | None, str], list[ModelFolder]] = {}
     for model in models:
-        description = loading.describe(model)
-        folders.setdefault((description.system, description.quantization), []).append(model)
+        about = model.description
+        folders.setdefault((about.system, about.quantization), []).append(model)
     chosen = []
     for candidates in folders.values():
-        able = [model for model in candidates if loading.of(model).supported()]
+        able = [model for model in candidates if model.engine.supported()]
         if not able:
-            raise UserError(f"{candidates[0]}: its engine is not installed; install it, or leave the system out")
-        chosen.append(min(able, key=lambda model: loading.of(model) is not Native))
+            raise UserError(f"{candidates[0].path}: its engine is not installed; install it, or leave the system out")
+        chosen.append(min(able, key=lambda model: model.engine is not Native))
     return chosen
 
 
@@ -129,22 +129,22 @@ def decoded(model: Path, names: Iterable[str], lists: Lists, folder: Path | None
 
 
 def rows(
-    models: Iterable[Path], beam_sizes: Sequence[int], lists: Lists, args: argparse.Namespace
+    models: Iterable[ModelFolder], beam_sizes: Sequence[int], lists: Lists, args: argparse.Namespace
 ) -> Iterable[RobustnessRow]:
     """Every system with every beam, and those that learned it also with protection.
 
     The translations are written into the folder ``args.translations``.
     """
     for model in models:
-        ways = (False, True) if loading.describe(model).system in args.protected else (False,)
+        about = model.description
+        ways = (False, True) if about.system in args.protected else (False,)
         for beam_size, protected in itertools.product(beam_sizes, ways):
             options = {"beam_size": beam_size, "vocabulary_map": args.vocabulary_map, "workers": args.threads}
             options |= {"protect": KINDS if protected else (), "recase": False}
-            translator, found = decoded(model, lists.lines, lists, args.translations, **options)
-            _, recased = decoded(model, RECASED, lists, args.translations, **options | {"recase": True})
-            about = translator.description
+            translator, found = decoded(model.path, lists.lines, lists, args.translations, **options)
+            _, recased = decoded(model.path, RECASED, lists, args.translations, **options | {"recase": True})
             row = RobustnessRow(
-                system=about.system or model.parent.name,
+                system=about.system or model.path.parent.name,
                 role=about.role or "imported",
                 engine=about.engine,
                 compute_type=about.quantization,
@@ -160,7 +160,9 @@ def rows(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=there, nargs="+", required=True, help="model folders, of several engines")
+    parser.add_argument(
+        "--models", type=ModelFolder.read, nargs="+", required=True, help="model folders, of several engines"
+    )
     parser.add_argument("--inputs", type=there, required=True, help="folder of measure.perturb")
     parser.add_argument("--test-set", required=True, help="name of the test set, for the report")
     parser.add_argument("--languages", nargs=2, required=True, metavar=("SOURCE", "TARGET"), help="their codes")

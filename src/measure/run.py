@@ -63,7 +63,7 @@ def about(translator: Translator, folder: Path, lines: list[str], references: li
     mean number of pieces that the output layer scores for a sentence, or for a batch if the map is per batch; None
     without a map, or with one that Python cannot read.
     """
-    encode = LineTokenizer(folder).encode
+    encode = LineTokenizer(folder, translator.description).encode
     reference_tokens = sum(len(encode(line)) for line in references)
     fields: dict[str, float | None] = {"reference_tokens": reference_tokens or None, "candidates": None}
     if translator.search.vocabulary_map:

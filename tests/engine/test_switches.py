@@ -192,7 +192,7 @@ def test_the_variable_of_an_instruction_set_is_a_fact_of_the_engine(tmp_path, mo
     assert Configuration(read).environment == {} and Configuration(read, isa="avx2").environment == {ISA: "avx2"}
     assert Configuration(toolkit, isa="AVX2").environment == {}
     monkeypatch.setenv(ISA, "portable")
-    found = [loading.isa(folder) for folder in (native, HERE["int8"], HERE["opennmt-tf"])]
+    found = [loading.isa(folder, loading.of(folder)) for folder in (native, HERE["int8"], HERE["opennmt-tf"])]
     assert found == ["portable", "AVX512", None]
 
 

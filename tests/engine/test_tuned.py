@@ -1,5 +1,6 @@
 """Settings measured on this machine are kept and used."""
 
+import functools
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import pytest
 from models import folders, sentences
 from translation import run
 
+from decode.engines.ctranslate2 import CTranslate2
 from formats import ctranslate2_products
 from measure import tune
 from measure.timing_loop import Repeats
@@ -17,6 +19,7 @@ from measure.tune.__main__ import main
 from nmt_frontier import cpu
 from nmt_frontier.errors import UserError
 from nmt_frontier.search import loading, tuned
+from nmt_frontier.search.engine import Search
 from nmt_frontier.search.pipeline import GPU
 from nmt_frontier.translator import best_batch
 
@@ -44,13 +47,14 @@ def test_tuned_settings_are_found_kept_and_used(model, tmp_path, monkeypatch):
     assert found == {"isa": "AVX2", "batch_tokens": 1024, "source_words_per_second": 20}
     assert tuned.settings(folder) == found and tuned.settings(folder, beam_size=4) == {}
     monkeypatch.delenv(ctranslate2_products.ISA, raising=False)
-    assert (loading.isa(folder), loading.isa(folder, beam_size=4)) == ("AVX2", "AVX512")
+    assert (loading.isa(folder, CTranslate2), loading.isa(folder, CTranslate2, beam_size=4)) == ("AVX2", "AVX512")
     monkeypatch.setenv(ctranslate2_products.ISA, "AVX512")  # restored after the test
     here = len(os.sched_getaffinity(0))
-    assert best_batch(folder, 1, here, "cpu") in (256, 512)  # tuned for another instruction set
+    batch = functools.partial(best_batch, folder, CTranslate2)
+    assert batch(Search(workers=here)) in (256, 512)  # tuned for another instruction set
     monkeypatch.setenv(ctranslate2_products.ISA, "AVX2")
-    assert best_batch(folder, 1, here, "cpu") == 1024
-    assert best_batch(folder, 4, 2, "cpu") == 256 and best_batch(folder, 1, here, "cuda") == GPU
+    assert batch(Search(workers=here)) == 1024
+    assert batch(Search(4, workers=2)) == 256 and batch(Search(workers=here, device="cuda")) == GPU
     monkeypatch.setattr(tuned.machine, "describe", lambda: {"cpu": "y", "isa": "avx2"})
     monkeypatch.setattr(cpu, "flags", lambda: {"avx2"})
     assert tuned.settings(folder) == {}

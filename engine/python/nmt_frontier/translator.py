@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from nmt_frontier import machine
 from nmt_frontier.errors import UserError
 from nmt_frontier.limits import ONE_CORE, longest_output
+from nmt_frontier.model.model_folder import Description
 from nmt_frontier.model.native_vocabulary import NO_TEXT
 from nmt_frontier.search import loading, switches, tuned
-from nmt_frontier.search.engine import Device, Search
+from nmt_frontier.search.engine import Device, Engine, Search
 from nmt_frontier.search.pipeline import BYTE_ORDER_MARK, GPU, MANY_CORES, Pipeline
 from nmt_frontier.sentence import sentence
 from nmt_frontier.text import options as text
@@ -25,10 +26,13 @@ BATCHING = ("workers", "threads", "batch_tokens", "sorting")  # settings on whic
 
 
 class LineTokenizer:
-    """The tokenizer of a folder. Raises UserError if it is missing or damaged."""
+    """The tokenizer of a folder. Raises UserError if it is missing or damaged.
 
-    def __init__(self, folder: Path):
-        tokenizer = of_folder(folder)
+    description: its ``model.json``, if it was read.
+    """
+
+    def __init__(self, folder: Path, description: Description | None = None):
+        tokenizer = of_folder(folder, description)
         self.encode, self._decode, self.processors = tokenizer.encode, tokenizer.decode, tokenizer.processors
 
     def prefix(self, given: str | None) -> tuple[str, ...] | None:
@@ -69,18 +73,18 @@ class Translator:
         folder, self._process = Path(folder), os.getpid()
         self._text, options = text.divided(options)
         self.description = loading.describe(folder)
-        tokenizer = LineTokenizer(folder)
+        tokenizer = LineTokenizer(folder, self.description)
         self.counts: Counter[str] = Counter()
         languages = self.description.source, self.description.target
         stages = text.stages(self._text, Context(folder, *languages, tokenizer.processors, self.counts))
         sizes = {name: options.pop(name, None) for name in ("batch_tokens", "batch_sentences")}
         self.search = self._search(tokenizer, beam_size, **options)
-        self.engine = loading.load(folder, self.search, checksums)
+        self.engine = loading.load(folder, self.search, checksums, self.description)
         coder, translate = self.engine.coded(tokenizer)
         self.pipeline = Pipeline(
             coder,
             translate,
-            sizes["batch_tokens"] or best_batch(folder, beam_size, self.search.workers, self.search.device),
+            sizes["batch_tokens"] or best_batch(folder, type(self.engine), self.search),
             self.search.workers,
             self._text["long_lines"],
             **{name: name not in self.search.without for name in switches.of_pipeline()},
@@ -178,15 +182,15 @@ def _with_pairs(line: str) -> str:
     return line if line.isascii() else line.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def best_batch(folder: Path, beam_size: int, workers: int, device: Device) -> int:
+def best_batch(folder: Path, engine: type[Engine], search: Search) -> int:
     """Tokens per batch: the tuned number for this machine (measure.tune), else that of WNGT 2020.
 
     A tuned number holds for one instruction set, so it does not if the environment names another.
     """
-    if device == "cuda":
+    if search.device == "cuda":
         return GPU
-    if workers == len(machine.cores()) and (found := tuned.settings(folder, beam_size)):
-        variable = loading.of(folder).isa_variable
+    if search.workers == len(machine.cores()) and (found := tuned.settings(folder, search.beam_size)):
+        variable = engine.isa_variable
         if not variable or os.environ.get(variable) in (None, found["isa"]):
             return int(found["batch_tokens"])
-    return ONE_CORE if workers == 1 else MANY_CORES
+    return ONE_CORE if search.workers == 1 else MANY_CORES

@@ -67,13 +67,13 @@ def of_description(description: Description) -> type[Engine]:
     return engine
 
 
-def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
+def load(folder: Path, search: Search, checksums: bool = True, description: Description | None = None) -> Engine:
     """Load a model folder with its engine.
 
-    checksums: check all files against ``model.json`` first, which reads every byte. Raises UserError for a damaged
-    folder, and for a search that the engine lacks.
+    checksums: check all files against ``model.json`` first, which reads every byte. description: of ``describe``, if it
+    was read. Raises UserError for a damaged folder, and for a search that the engine lacks.
     """
-    description = describe(folder)
+    description = description or describe(folder)
     engine = of_description(description)
     if search.device not in engine.devices:
         raise UserError(f"{folder}: {engine.label} decodes on the CPU here; leave out --device")
@@ -102,10 +102,9 @@ def load(folder: Path, search: Search, checksums: bool = True) -> Engine:
     return engine(folder, description, search)
 
 
-def isa(folder: Path, beam_size: int = 1) -> str | None:
+def isa(folder: Path, engine: type[Engine], beam_size: int = 1) -> str | None:
     """The instruction set to request from a folder's engine: the environment's, else the tuned one, else the widest;
     None if the engine chooses it."""
-    engine = of(folder)
     if not engine.isa_variable:
         return None
     return os.environ.get(engine.isa_variable) or tuned.settings(folder, beam_size).get("isa") or engine.widest()
