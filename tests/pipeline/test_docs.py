@@ -174,11 +174,6 @@ def test_pages_say_what_was_measured_not_what_was_wanted():
 # The README
 
 
-def test_the_readme_is_short():
-    lines = (ROOT / "README.md").read_text().splitlines()
-    assert len(lines) <= 80 and max(map(len, lines)) <= 120
-
-
 @pytest.fixture(scope="module")
 def timed():
     records = measurement.read(ROOT / "results/reference/multi30k/measurements.json")

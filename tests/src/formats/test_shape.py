@@ -20,13 +20,22 @@ def test_a_text_has_the_kind_and_the_numbers_of_its_shape(name):
     made = shape(registry()[name])
     kind, values = of_text(str(made))
     assert kind(**values) == made
+    assert getattr(made, "decoder", None) in (None, decoder_kind(str(made)))
 
 
 def test_other_texts():
     assert of_text("a.model") == (CustomShape, {"model": "a.model"})
     _, values = of_text("8:8 d512 ff1024 h6 shared")  # of another toolkit: heads that do not divide the units
     assert (values["heads"], values["share_embeddings"]) == (6, True)
-    assert decoder_kind("biLSTM 2:1 d256 e128") == "LSTM" and decoder_kind("6:6 d512 ff2048 h8 ssru shared") == "ssru"
+    kinds = {
+        "biLSTM 2:1 d256 e128": "LSTM",
+        "GRU 2:1 d128 e64 shared": "GRU",
+        "6:6 d512 ff2048 h8 ssru shared": "ssru",
+        "conditional GRU 1:2 d1024 e512": "conditional GRU",
+        "GRU d512 e256 FC 3x512": "GRU below fully connected layers",
+        "TransformerBase": "TransformerBase",
+    }
+    assert {text: decoder_kind(text) for text in kinds} == kinds
 
 
 def built(values, entries, folder):

@@ -23,7 +23,6 @@ from snakemake.assets import Assets
 from findings import captions, comparison
 from findings.comparison import pareto
 from formats import measurement
-from formats.shape import DECODERS, decoder_kind, registry, shape
 from measure.configuration import Configuration, ModelFolder
 from nmt_frontier.command import decoding
 from nmt_frontier.errors import UserError
@@ -33,6 +32,7 @@ from report import figure, front, front_page
 CPUS = {"demo": "avx2", "architectures": "avx512-vnni"}
 STUDIES = [REFERENCE / study for study in CPUS]
 SYMBOLS = "document.querySelectorAll('#panels .mark-symbol.role-mark path')"
+NUMBERS = "[...document.querySelectorAll('#panels .mark-text.role-mark text')].map(e => +e.textContent)"
 PACKED = re.compile(r'<script type="text/plain" id="[\w-]+">(.*?)</script>')
 AXES = {axis.name: axis for axis in (*front_page.ACROSS, *front_page.UP)}
 NASTY = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>"
@@ -174,17 +174,6 @@ def test_the_command_decodes_as_the_record_was_decoded(demo, tmp_path, monkeypat
     assert captions.decoding_command(replaced(demo[0], output=None)) is None
 
 
-def test_the_kind_of_a_decoder_is_that_of_its_shape():
-    for values in registry().values():
-        asked = shape(values)
-        kind = decoder_kind(str(asked))
-        assert kind == getattr(asked, "decoder", kind) and (kind in DECODERS) == hasattr(asked, "decoder")
-    assert decoder_kind("biLSTM 2:1 d128 e64") == "LSTM" and decoder_kind("GRU 2:1 d128 e64 shared") == "GRU"
-    assert decoder_kind("conditional GRU 1:2 d1024 e512") == "conditional GRU"
-    assert decoder_kind("GRU d512 e256 FC 3x512") == "GRU below fully connected layers"
-    assert decoder_kind("TransformerBase") == "TransformerBase"
-
-
 @pytest.mark.long
 def test_colours_and_shapes_tell_the_same_apart():
     pairs = [front_page.vega(style) for style in figure.PALETTE]
@@ -307,33 +296,46 @@ def records():
 
 
 @pytest.mark.long
-def test_the_page_opens_from_the_disk(shown, records):
+def test_the_page_opens_from_the_disk_for_eyes_and_screen_readers(shown, records):
     assert shown.failures() == [] and [url.partition(":")[0] for url in shown.requests()] == ["file"]
     assert shown.run("document.querySelectorAll('#panels svg').length") == 2
     assert drawn(shown) == len(records) == len(table(shown))
+    label = shown.run("document.querySelector('[role=img]').getAttribute('aria-label')")
+    front = comparison.on_front([record for _, record in records if record.study == "demo"])
+    assert all(f"{rank + 1}: {captions.title(record)}" in label for rank, record in enumerate(front))
+    assert shown.run("document.querySelector('#count').getAttribute('role')") == "status"
+    unnamed = "[...document.querySelectorAll('button, input, select')].filter(e => !(e.textContent || e.labels.length))"
+    assert shown.run(f"{unnamed}.length") == 0
+    bars = "document.querySelectorAll('#panels .mark-rule.role-mark line').length"
+    assert shown.run(bars) == len(records)
+    shown.run("controls.elements.bars.click(); update()")
+    assert shown.run(bars) == 0
+    shown.run("document.getElementById('licences').open = true")
+    shown.wait("document.querySelector('#licences pre').textContent.includes('Interactive Data Lab')")
+    script = """new Promise(done => {
+      const made = URL.createObjectURL;
+      URL.createObjectURL = blob => { blob.text().then(done); return made(blob); };
+      document.querySelector('figure button').click();
+    })"""
+    saved = shown.run(script)
+    assert saved.startswith("<svg") and "source words per second" in saved
+    assert shown.failures() == []
 
 
 @pytest.mark.long
-def test_the_front_is_that_of_formats(shown):
+def test_table_and_picture_show_the_front_as_findings_has_it(shown, records):
     generator = random.Random(1)
     cases = [
         [(generator.randint(0, 6), generator.choice([0.5, 1, 2.25, 7, -3])) for _ in range(generator.randint(0, 12))]
         for _ in range(500)
     ]
     assert shown.run(f"{json.dumps(cases)}.map(pareto)") == [pareto(points) for points in cases]
-
-
-@pytest.mark.parametrize(
-    ("across", "up"), [("speed", "bleu"), ("size", "bleu"), ("core_seconds", "chrf"), ("memory", "chrf")]
-)
-@pytest.mark.long
-def test_table_and_picture_show_the_front_of_the_records(shown, records, across, up):
-    choose(shown, across=across, up=up)
-    front = {number: rank for number, rank in table(shown) if rank}
-    assert front == expected(records, across, up)
-    numbers = shown.run("[...document.querySelectorAll('#panels .mark-text.role-mark text')].map(e => +e.textContent)")
-    assert Counter(numbers) == Counter(front.values())
-    assert f"{len(front)} on the front" in shown.run("document.getElementById('count').textContent")
+    for across, up in [("speed", "bleu"), ("size", "bleu"), ("core_seconds", "chrf"), ("memory", "chrf")]:
+        choose(shown, across=across, up=up)
+        front = {number: rank for number, rank in table(shown) if rank}
+        assert front == expected(records, across, up)
+        assert Counter(shown.run(NUMBERS)) == Counter(front.values())
+        assert f"{len(front)} on the front" in shown.run("document.getElementById('count').textContent")
 
 
 @pytest.mark.long
@@ -363,23 +365,15 @@ def test_a_filter_changes_picture_table_and_front(shown, records):
     shown.wait(f"body.querySelectorAll('tr:not([hidden])').length === {len(records)}")
     shown.run("update()")
     assert table(shown) == before
-
-
-@pytest.mark.long
-def test_nothing_is_left_when_a_filter_lets_nothing_through(shown):
-    for value in ("control", "student", "teacher"):
-        switch(shown, "role", value)
-    assert table(shown) == [] and drawn(shown) == 0 and shown.failures() == []
-
-
-@pytest.mark.long
-def test_studies_of_two_machines_share_a_picture_only_with_a_warning(shown, records):
     assert shown.run("document.querySelector('.warning')") is None
     choose(shown, panels="one")
     assert shown.run("document.querySelectorAll('#panels svg').length") == 1 and drawn(shown) == len(records)
     assert "cannot be compared" in shown.run("document.querySelector('.warning').textContent")
     switch(shown, "study", "demo")
     assert shown.run("document.querySelector('.warning')") is None
+    for value in ("control", "student", "teacher"):
+        switch(shown, "role", value)
+    assert table(shown) == [] and drawn(shown) == 0 and shown.failures() == []
 
 
 @pytest.mark.long
@@ -420,10 +414,7 @@ def test_the_keyboard_sorts_the_table_and_fixes_a_row(shown, records):
     shown.key("Enter", "\r")
     shown.wait("document.querySelector('#record h2') && document.activeElement.id === 'record'")
     assert shown.run("document.querySelector('#record h2').textContent") == captions.title(records[best][1])
-
-
-@pytest.mark.long
-def test_ranks_stay_sorted_when_a_filter_changes_the_front(shown):
+    # ranks stay sorted when a filter changes the front
     shown.run("headers[0].firstChild.click()")
     switch(shown, "type", "int8")
     ranks = [rank for _, rank in table(shown)]
@@ -447,24 +438,6 @@ def test_scores_of_two_test_sets_have_no_scale_in_common(browser, tmp_path):
 
 
 @pytest.mark.long
-def test_screen_readers_hear_the_front(shown, records):
-    label = shown.run("document.querySelector('[role=img]').getAttribute('aria-label')")
-    front = comparison.on_front([record for _, record in records if record.study == "demo"])
-    assert all(f"{rank + 1}: {captions.title(record)}" in label for rank, record in enumerate(front))
-    assert shown.run("document.querySelector('#count').getAttribute('role')") == "status"
-    unnamed = "[...document.querySelectorAll('button, input, select')].filter(e => !(e.textContent || e.labels.length))"
-    assert shown.run(f"{unnamed}.length") == 0
-
-
-@pytest.mark.long
-def test_error_bars_can_be_hidden(shown, records):
-    bars = "document.querySelectorAll('#panels .mark-rule.role-mark line').length"
-    assert shown.run(bars) == len(records)
-    shown.run("controls.elements.bars.click(); update()")
-    assert shown.run(bars) == 0
-
-
-@pytest.mark.long
 def test_a_phone_has_one_panel_below_the_other_and_nothing_too_wide(browser, tmp_path, both):
     phone = opened(browser, tmp_path / "front.html", both, width=360, height=740)
     assert phone.run("document.documentElement.scrollWidth") <= 360
@@ -475,25 +448,15 @@ def test_a_phone_has_one_panel_below_the_other_and_nothing_too_wide(browser, tmp
     assert phone.run("document.getElementById('filters').open") is False
 
 
-def opened_with(browser, folder, *records):
-    """The browser with the page of these records."""
-    measurement.write(folder / "measurements.json", records)
-    return opened(browser, folder / "front.html", made([folder], samples=False))
-
-
 @pytest.mark.long
-def test_disturbed_measurements_are_hidden_at_first(browser, tmp_path, demo):
-    page = opened_with(browser, tmp_path, replace(demo[0], noisy=True), *demo[1:])
-    assert 0 not in dict(table(page)) and drawn(page) == len(demo) - 1
-    switch(page, "disturbed", "yes")
-    assert 0 in dict(table(page)) and drawn(page) == len(demo)
-
-
-@pytest.mark.long
-def test_measurements_without_a_score_are_in_the_table_only(browser, tmp_path, demo):
-    page = opened_with(browser, tmp_path, replaced(demo[0], bleu=None, chrf=None), *demo[1:])
-    assert dict(table(page))[0] is None and drawn(page) == len(demo) - 1
+def test_disturbed_and_unscored_measurements_are_not_drawn(browser, tmp_path, demo):
+    unusual = [replace(demo[0], noisy=True), replaced(demo[1], bleu=None, chrf=None)]
+    measurement.write(tmp_path / "measurements.json", [*unusual, *demo[2:]])
+    page = opened(browser, tmp_path / "front.html", made([tmp_path], samples=False))
+    assert 0 not in (shown := dict(table(page))) and shown[1] is None and drawn(page) == len(demo) - 2
     assert "1 without a value on both axes" in page.run("document.getElementById('count').textContent")
+    switch(page, "disturbed", "yes")
+    assert 0 in dict(table(page)) and drawn(page) == len(demo) - 1
 
 
 @pytest.mark.long
@@ -508,20 +471,3 @@ def test_no_text_of_a_study_is_run(browser, tmp_path, demo):
     text = page.run("document.getElementById('record').textContent")
     assert text.count(NASTY) >= 7 and page.run("typeof window.broken") == "undefined"
     assert page.run("document.querySelectorAll('img').length") == 0 and page.failures() == []
-
-
-@pytest.mark.long
-def test_the_licences_can_be_read(shown):
-    shown.run("document.getElementById('licences').open = true")
-    shown.wait("document.querySelector('#licences pre').textContent.includes('Interactive Data Lab')")
-
-
-@pytest.mark.long
-def test_a_picture_is_saved_as_svg(shown):
-    script = """new Promise(done => {
-      const made = URL.createObjectURL;
-      URL.createObjectURL = blob => { blob.text().then(done); return made(blob); };
-      document.querySelector('figure button').click();
-    })"""
-    saved = shown.run(script)
-    assert saved.startswith("<svg") and "source words per second" in saved and shown.failures() == []
