@@ -10,7 +10,8 @@ from typing import Any
 
 from engine import PEER, kept, measure, options, record
 
-from distill.teacher import Teacher, load
+from distill.teacher import Teacher
+from distill.teacher_engines import load
 from measure import in_process
 from measure.in_process import Session
 from nmt_frontier.errors import command

@@ -12,6 +12,7 @@ What they share:
 - ``settings``: what decides on the translations of teachers, as a rule writes it
 - ``n_best_lists``: the format of n-best lists; as a command, it writes the best hypotheses as text
 - ``parts``: output in parts, so that a job that was killed continues after the last whole one
-- ``teacher``: a model that translates text and scores translations, with the native engine or CTranslate2
+- ``teacher``: a model that translates text and scores translations
+- ``teacher_engines``: its engine, the native one or CTranslate2
 - ``tokenization``: how teachers split text into pieces
 """

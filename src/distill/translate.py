@@ -14,7 +14,8 @@ from distill import n_best_lists, parts
 from distill.n_best_lists import NBestList, ranked
 from distill.parts import Written
 from distill.settings import TranslationSettings
-from distill.teacher import Arithmetic, Teacher, installed, teacher_options
+from distill.teacher import Teacher, teacher_options
+from distill.teacher_engines import Arithmetic, installed
 from distill.tokenization import files, tokenizers
 from formats import records
 from nmt_frontier.command_line import there

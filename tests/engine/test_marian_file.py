@@ -7,7 +7,8 @@ import yaml
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers import read_marian
 from nmt_frontier.importers.marian_parameters import CONFIG, Parameters
-from nmt_frontier.importers.read_marian import ONLY_RECURRENT, ONLY_TRANSFORMER
+from nmt_frontier.importers.marian_recurrent import ONLY_RECURRENT
+from nmt_frontier.importers.read_marian import ONLY_TRANSFORMER
 
 PIECES = ["</s>", "<unk>"]
 

@@ -1,6 +1,7 @@
 """The plan of a study: what follows from its configuration alone, without looking at the disk.
 
-- ``systems``: where files are that several rules share; corpora, systems, teachers, mixtures
+- ``systems``: where files are that several rules share; corpora, systems, teachers
+- ``mixtures``: what systems learn from
 - ``experiments``: the model folders that systems are exported to, and what experiments are made with
 """
 
@@ -11,7 +12,8 @@ from formats import gap
 from formats.shape import present
 from study.configuration import StudyConfiguration
 from study.plan.experiments import MapPlan, Models, RobustnessPlan, SearchPlan, SpeedPlan
-from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
+from study.plan.mixtures import Mixtures
+from study.plan.systems import Corpora, Paths, Systems, Teachers
 from study.schema import config_hash, results
 from study.systems import settings
 from train.settings import TrainingSettings

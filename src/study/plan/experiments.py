@@ -9,7 +9,8 @@ from findings.comparison import BASELINE, BEAM
 from nmt_frontier.search.engine import Engine
 from nmt_frontier.search.native import Native
 from study.configuration import StudyConfiguration
-from study.plan.systems import Corpora, Mixtures, Paths, Systems, Teachers
+from study.plan.mixtures import Mixtures
+from study.plan.systems import Corpora, Paths, Systems, Teachers
 
 SPEED_TYPES = ("float32", "int8")  # which the speed tables compare, whatever else a study times
 DEVLIN_TYPES = ("float32", "int16", "int8")  # of the table of identities

@@ -16,10 +16,11 @@ from test_distillation import asked, run
 from translation import plain
 
 from distill import n_best_lists, parts
-from distill import teacher as native
+from distill import teacher_engines as native
 from distill import translate as translate_shard
 from distill.settings import Prefix
-from distill.teacher import CTranslate2Teacher, NativeTeacher, Teacher
+from distill.teacher import Teacher
+from distill.teacher_engines import CTranslate2Teacher, NativeTeacher
 from distill.tokenization import tokenizers
 from formats import records
 from nmt_frontier.errors import UserError
@@ -155,7 +156,8 @@ def test_the_same_lines_are_skipped(models):
 
 
 def test_unfinished_hypotheses_are_left_out(models, monkeypatch):
-    monkeypatch.setattr("distill.teacher.MAXIMUM_OUTPUT", 12)
+    for module in ("teacher", "teacher_engines"):
+        monkeypatch.setattr(f"distill.{module}.MAXIMUM_OUTPUT", 12)
     for name in FOLDERS:
         found = [*Teacher(models / "plain" / name, sides()).translate(SENTENCES, 2, 2)]
         assert 0 < sum(map(len, found)) < 2 * len(SENTENCES)

@@ -6,5 +6,5 @@
 - ``huggingface``: folders of Hugging Face; ``huggingface_folder`` reads their files, ``huggingface_pieces`` their
   vocabularies, ``huggingface_bart`` and ``huggingface_t5`` their weights
 - ``marian``: Marian's models, also those of Firefox and Bergamot; with ``marian_binary``, ``marian_parameters``,
-  ``marian_shortlist`` and ``read_marian``
+  ``marian_shortlist``, ``read_marian`` and ``marian_recurrent``
 """
