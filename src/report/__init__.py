@@ -4,7 +4,7 @@
 one paper are in the folder of the paper (``papers``). The others:
 
 - ``measurements``: the table of a study; its CSV and headline figures (command)
-- ``front``, ``quality_front``, ``published``: quality against speed, alone and beside published systems
+- ``front``, ``front_overview``, ``quality_front``, ``published``: quality against speed, alone or beside published systems
 - ``training``: how systems were trained
 - ``teacher_student``: the gap between teacher and students
 - ``maps``: vocabulary maps; ``quantization``: what rounding does; ``robustness``: what people write

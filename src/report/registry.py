@@ -44,9 +44,7 @@ SUBJECTS = {
     "table": Subject("report.measurements", (MEASUREMENTS,), "Tables"),
     "front_speed": Subject("report.front", (MEASUREMENTS,), "Fronts", ("test_set", "remark")),
     "front_column": Subject("report.front", (MEASUREMENTS,), "Fronts", ("test_set",), suffix="_column"),
-    "front_overview": Subject(
-        "report.front", (MEASUREMENTS,), "Fronts", ("systems", "test_set", "axis"), suffix="_overview"
-    ),
+    "front_overview": Subject("report.front_overview", (MEASUREMENTS,), "Fronts", ("systems", "test_set", "axis")),
     "published": Subject("report.published", (MEASUREMENTS,), "Fronts", ("test_set",)),
     "training": Subject("report.training", (LEARNING,), "Training"),
     "learning": Subject("report.training", (LEARNING,), "Training"),

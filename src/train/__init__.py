@@ -5,6 +5,7 @@ The commands, in the order in which a study runs them:
 - ``vocabulary``: train one joint SentencePiece model for both languages
 - ``sample``: draw an epoch from the corpora of a mixture by their weights
 - ``augmentation``: what ``sample`` changes in some pairs of an epoch, by rule
+- ``invented_text``: URLs, numbers, emoji and others that it puts there to be copied
 - ``source_augmentation``: what changes in the sources of a corpus before a teacher translates them
 - ``aligned_words``: where both sides of a pair are alike, so that text may be put there
 - ``encode``: turn records into line-aligned files of pieces

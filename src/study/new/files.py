@@ -10,28 +10,18 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 from common.document import Document
-from corpora.language_codes import shortest
 from corpora.readers import COMPRESSED, by_name
 from corpora.readers.marked_up import Tmx, Xliff
 from corpora.readers.reader import Reader
 from corpora.readers.tables import Csv, Jsonl
 from corpora.readers.text import Tsv
-from corpora.settings import LANGUAGES
 from corpora.sources.stored import LANGUAGE
 from nmt_frontier.errors import UserError
-from study.new import contents
+from study.new import contents, naming
 from study.new.contents import columns, first_lines, language, reader, require_languages, unpacked
-
-DEV = re.compile(r"(newsdev|dev(el|set|elopment)?|val(id|idation)?|tun(e|ing))\d*")
-TEST = re.compile(r"(newstest|devtest|te?st(set)?|eval(uation)?)\d*")
-SIDE_WORDS = {"src": 0, "source": 0, "tgt": 1, "trg": 1, "target": 1, "ref": 1, "reference": 1}
-SEPARATORS = re.compile(r"([/._\-\s]+)")
-REGION = re.compile(r"[A-Z]{2}")  # of en-US; the language is before it
-TYPICAL_CODES = (2, 3)  # letters of a language code
 
 NO_TEXT = {  # in a folder
     ".md", ".rst", ".json", ".yaml", ".yml", ".html", ".xml", ".pdf", ".doc", ".docx", ".xls", ".xlsx", ".tex", ".py",
@@ -39,61 +29,6 @@ NO_TEXT = {  # in a folder
 }  # fmt: skip
 NOTES = re.compile(r"(readme|licen[sc]e|copying|changelog)([-_.].*)?")  # names that are no text either, without .txt
 MOST_NAMED = 5  # files in a note
-
-
-def _language(words: list[str], pair: list[str]) -> tuple[int | None, str]:
-    """The place of the word for the language of a file, and the language (or the word of a side)."""
-    codes = [_code(word) for word in words]
-    last = len(words) - 1
-    if last and REGION.fullmatch(words[last]) and codes[last - 1] in pair:
-        last -= 1
-    if codes[last]:
-        return last, codes[last]
-    codes_at = {place: code for place, code in enumerate(codes) if code}
-    named = [place for place, code in codes_at.items() if code in pair] or [
-        place for place, code in codes_at.items() if code in SIDE_WORDS or len(words[place]) not in TYPICAL_CODES
-    ]
-    return (named[-1], codes[named[-1]]) if named else (None, "")
-
-
-def _code(word: str) -> str:
-    """The language of a word such as en, eng, english; a word of a side as it is; else nothing."""
-    word = word.lower()
-    if word in SIDE_WORDS or word in LANGUAGES:
-        return word
-    code = shortest(word) if len(word) == TYPICAL_CODES[1] and word.isalpha() else _by_name(word)
-    return code if code in LANGUAGES else ""
-
-
-@cache
-def _by_name(word: str) -> str:
-    from mtdata.iso.iso639_3 import name_to_code  # here: it sets up logging
-
-    return shortest(name_to_code(word) or "") if word.isalpha() and len(word) > TYPICAL_CODES[1] else ""
-
-
-def _stem(parts: list[str], place: int | None) -> str:
-    """A name without the word at this place, a region behind it, and words such as src and ref."""
-    words = parts[::2]
-    without = [number for number, word in enumerate(words) if number == place or word.lower() in SIDE_WORDS]
-    if place == len(words) - 2 and REGION.fullmatch(words[-1]):
-        without.append(len(words) - 1)
-    for number in reversed(without):  # each word goes with a separator beside it
-        start = max(2 * number - 1, 0)
-        parts = parts[:start] + parts[start + 2 :]
-    return "".join(parts).strip("/._- ")
-
-
-def _role(words: list[str]) -> str:
-    """The role of the last word that has one."""
-    for word in reversed(words):
-        if word.startswith("train"):
-            return "train"
-        if TEST.fullmatch(word):
-            return "test"
-        if DEV.fullmatch(word):
-            return "dev"
-    return "train"
 
 
 @dataclass(frozen=True)
@@ -264,13 +199,13 @@ def _understood(
     format = reader(path, encoding)
     while Path(name).suffix.lower() in (*COMPRESSED, *format.suffixes, ".txt"):
         name = name.removesuffix(Path(name).suffix)
-    parts = SEPARATORS.split(name)
+    parts = naming.SEPARATORS.split(name)
     words = parts[::2]
-    role = _role([word.lower() for word in words])
+    role = naming.role([word.lower() for word in words])
     if format.one_file:
         return FoundFile(path, name, None, role, format, encoding)
-    place, code = _language(words, pair)
-    stem, side = _stem(parts, place), SIDE_WORDS.get(code, pair.index(code) if code in pair else None)
+    place, code = naming.language(words, pair)
+    stem, side = naming.stem(parts, place), naming.SIDE_WORDS.get(code, pair.index(code) if code in pair else None)
     if code and side is None:
         notes.append(f"{path}: its name says {code}, it is left out")
         foreign.add(stem)

@@ -174,9 +174,8 @@ def _models(draft: Draft, plan: Plan) -> str:
     side_by_side = f"two trainings run side by side on {draft.cores} cores" if draft.cores > 1 else "there is one core"
     cut = bool(size.start_layers)
     monolingual = draft.of_role("monolingual").items()
-    translated = [] if cut else [plan.samples.get(name, look.lines) for name, look in monolingual]
-    sentences = plan.pairs + sum(translated)
-    teacher = plan.passes(plan.teacher_steps, plan.pairs)
+    sentences = plan.pairs + (0 if cut else sum(plan.samples.get(name, look.lines) for name, look in monolingual))
+    teacher, student = plan.passes(plan.teacher_steps, plan.pairs), plan.passes(plan.student_steps, sentences)
     limit = f"{PASSES} passes are enough for a text" if plan.full else f"what {draft.hours:g} hours allow"
     return f"""\
 # Shapes and learning rates: {size.like}.
@@ -199,13 +198,6 @@ mixtures:
 {_distilled(draft, plan)}
   original: {{targets: original}} # the pairs as they are, for a control
 
-{_students(draft, plan, sentences)}"""
-
-
-def _students(draft: Draft, plan: Plan, sentences: int) -> str:
-    size, cut = plan.size, bool(plan.size.start_layers)
-    student = plan.passes(plan.student_steps, sentences)
-    return f"""\
 students:
   deep: # deep encoder, shallow decoder: the decoder runs once a token, the encoder once a sentence
     shape: {_yaml(size.deep)}{_start(size, "deep")}

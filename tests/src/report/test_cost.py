@@ -15,7 +15,7 @@ from formats import measurement
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.machine import INSTRUCTION_SETS
-from report import front, price
+from report import front_overview, price
 from report.published import CPU, PRICES, SOURCE_TOKENS, priced, published, tokens_per_usd
 
 XEON, HIDDEN = "Intel(R) Xeon(R) Platinum 8488C", "Intel(R) Xeon(R) Processor @ 2.50GHz"
@@ -82,7 +82,7 @@ def test_kept_measurements_get_the_usd_of_a_named_machine_and_nothing_else_chang
         assert {name for name in one if one[name] != other[name]} == {"price", "usd_per_million_words"}
         assert other["usd_per_million_words"] == pytest.approx(72 / 3600 * 0.11592 / 2)
         assert "0.11592 USD an hour" in other["price"] and "a person's word" in other["price"]
-    picture = front.draw_overview(measurement.read(paths[1]), axis="usd")
+    picture = front_overview.draw(measurement.read(paths[1]), axis="usd")
     (axes,) = picture.axes
     assert axes.get_xlabel() == "source words per USD, logarithmic"
     assert "a person's word" in " ".join(picture.get_supxlabel().split())
@@ -90,9 +90,9 @@ def test_kept_measurements_get_the_usd_of_a_named_machine_and_nothing_else_chang
     done = run(*command, "m7i.large")
     assert done.returncode == 1 and "deep on t: no price: none, as m7i.large has Platinum 8488C (amx)" in done.stderr
     with pytest.raises(UserError, match=r"deep has no USD .*; report.price adds them"):
-        front.draw_overview(records, axis="usd")
+        front_overview.draw(records, axis="usd")
     with pytest.raises(UserError, match="'watts' is none of speed, usd"):
-        front.draw_overview(records, axis="watts")
+        front_overview.draw(records, axis="watts")
     assert price.priced(measured(), MACHINE) == measured()  # without core-seconds
 
 

@@ -18,7 +18,7 @@ from formats.learning import Learning
 from formats.measurement import Spread
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_json
-from report import corpora_page, figure, front, labels, published, training
+from report import corpora_page, figure, front, front_overview, labels, published, training
 
 SPEED = "source_words_per_second"
 
@@ -172,14 +172,14 @@ def test_the_overview_names_each_system_once_and_no_name_covers_another(timed):
         next(record for record in timed if record.system.name == "deep"), system="twin"
     )  # names side by side
     systems = ["teacher", "deep", "twin"]
-    picture = front.draw_overview([*timed, same], ",".join(systems))
+    picture = front_overview.draw([*timed, same], ",".join(systems))
     *named, _ = sorted((text for text in names(picture.axes[0])), key=lambda text: "↓" in text.get_text())
     assert sorted(text.get_text() for text in named) == sorted(systems)
     picture.draw_without_rendering()
     boxes = sorted(tuple(text_box(text)[1::2]) for text in named)
     assert all(below[1] <= above[0] for below, above in itertools.pairwise(boxes))
     with pytest.raises(UserError, match=r"none was not measured; there are teacher, deep"):
-        front.draw_overview(timed, "teacher,none")
+        front_overview.draw(timed, "teacher,none")
 
 
 def test_a_format_that_is_not_written(tmp_path):
@@ -245,7 +245,7 @@ def test_ticks_of_a_column(limits, places):
     assert 2 <= sum(12_000 <= tick <= 18_000 for tick in narrow) <= 4
 
 
-@pytest.mark.parametrize("draw", [front.draw, front.draw_column, front.draw_overview, published.draw])
+@pytest.mark.parametrize("draw", [front.draw, front.draw_column, front_overview.draw, published.draw])
 @pytest.mark.slow
 def test_a_legend_of_long_names_stays_inside(timed, draw):
     names = [f"{n}{'x' * 45}" for n in range(5)]
