@@ -4,7 +4,7 @@
 one paper are in the folder of the paper (``papers``). The others:
 
 - ``measurements``: the table of a study; its CSV and headline figures (command)
-- ``front``, ``front_overview``, ``quality_front``, ``published``: quality against speed, alone or beside published systems
+- ``front``, ``front_overview``, ``quality_front``, ``published``: BLEU against speed, alone and beside published ones
 - ``training``: how systems were trained
 - ``teacher_student``: the gap between teacher and students
 - ``maps``: vocabulary maps; ``quantization``: what rounding does; ``robustness``: what people write
@@ -20,7 +20,7 @@ Pages and files, each made by a command:
 - ``keep``: a finished study in git
 - ``pages``: all that people look at, of kept studies
 - ``rows``: the papers' numbers with those measured, from ``claims``, printed numbers and tolerances
-- ``reproduction``: the pages of the papers, with ``beside_paper``
+- ``reproduction``: the pages of the papers, with ``beside_paper``; ``agreement``: how many of their numbers agree
 
 Shared: ``table_parts`` (cells and notes of experiments), ``markup`` and ``latex`` (parts of pages), ``figure`` (the
 style of pictures), ``labels`` (names beside points), ``compact`` (JSON for git).

@@ -13,14 +13,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import read_json, write_text
 from report import beside_paper, figure, markup
+from report.agreement import by_origin, counted, distinct, share
 from report.claims import AGREES, NEEDS, NOT_RUN, OPEN, VERDICTS, Paper, papers
-from report.rows import COMPUTED, Row, rows
+from report.rows import Row, rows
 
 SUMMARIES = Path("docs/papers.md")
 PAPERS = Path("papers")
@@ -31,7 +31,6 @@ PARTS = (  # how the paragraphs of SUMMARIES begin that are replaced
     r"^\| not run yet ",
 )
 RATIOS = "ratios.png"  # of a paper's folder, by report.beside_paper
-MEASURED, FROM_SHAPES = "measured", "computed from shapes"
 NOTE = """
 * *Place*: with the page where it is known, else the table or the figure.
 * *Here*: the number of this project. *Ratio*: here over printed. What was computed from a shape has no CPU and no date.
@@ -43,36 +42,6 @@ NOTE = """
   where the paper has one.
 """
 WITHOUT = {OPEN: "## A CPU could give these", NOT_RUN: "## Not run here"}
-
-
-class Agreement(NamedTuple):
-    """Counts of numbers. possible: by a CPU, run: of these. The others have a verdict: measured, or from shapes."""
-
-    possible: int
-    run: int
-    measured: int
-    agree: int
-    computed: int
-    computed_agree: int
-
-    def sentences(self) -> str:
-        shapes = f"; of {self.computed} computed from shapes {self.computed_agree} agree" if self.computed else ""
-        return (
-            f"a CPU can give {self.possible}, and {self.run} of these were measured or computed here. Of "
-            f"{self.measured} measured numbers with a verdict {self.agree} agree "
-            f"({percent(self.agree, self.measured)}){shapes}."
-        )
-
-
-def share(made: list[Row]) -> Agreement:
-    possible = [row for row in made if not row["needs"]]
-    judged = by_origin([row for row in made if row["ours"] is not None and row["tolerance"]])
-    counts = [n for rows in judged.values() for n in (len(rows), counted(rows)[AGREES])]
-    return Agreement(len(possible), sum(row["ours"] is not None for row in possible), *counts)
-
-
-def percent(part: int, whole: int) -> str:
-    return f"{part / whole:.0%}".replace("%", " %") if whole else markup.NONE
 
 
 def lead(made: list[Row]) -> str:
@@ -97,28 +66,6 @@ def results(made: list[Row]) -> str:
         if rows
     )
     return " ".join(texts)
-
-
-def counted(made: list[Row]) -> dict[str, int]:
-    """Rows by verdict, in the order of VERDICTS."""
-    found = Counter(row["verdict"] for row in made)
-    return {verdict: found[verdict] for verdict in VERDICTS}
-
-
-def by_origin(made: list[Row]) -> dict[str, list[Row]]:
-    """The rows that were measured or need a measurement, and those that were computed from shapes."""
-    groups: dict[str, list[Row]] = {MEASURED: [], FROM_SHAPES: []}
-    for row in made:
-        groups[FROM_SHAPES if row["command"] == COMPUTED else MEASURED].append(row)
-    return groups
-
-
-def distinct(origin: str, rows: list[Row]) -> int:
-    """How many different timings, or other measurements, the numbers with a verdict are from; else different sizes."""
-    counted = [row for row in rows if row["ours"] is not None and row["tolerance"]]
-    if origin == MEASURED:
-        return len({timing for row in counted for timing in row["timings"]})
-    return len({row["ours"] for row in counted})
 
 
 def page(name: str, paper: Paper, made: list[Row]) -> str:

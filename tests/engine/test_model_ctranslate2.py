@@ -98,7 +98,7 @@ def test_older_versions(tmp_path, version, kind):
 
 
 def test_the_first_version_has_the_names_of_opennmt_tf():
-    from nmt_frontier.importers.read_ctranslate2 import _of_opennmt_tf
+    from nmt_frontier.importers.ctranslate2_weights import _of_opennmt_tf
 
     names = {
         "transformer/encoder/w_embs:0": "encoder/embeddings/weight",

@@ -10,9 +10,9 @@ from translation import plain
 from export.convert import requantise
 from nmt_frontier.errors import UserError
 from nmt_frontier.importers import ctranslate2_model
+from nmt_frontier.importers.ctranslate2_weights import OUTPUT_BIAS
 from nmt_frontier.importers.found import ImportOptions
 from nmt_frontier.importers.model import export, find
-from nmt_frontier.importers.read_ctranslate2 import OUTPUT_BIAS
 from nmt_frontier.model import safetensors
 
 pytest.importorskip("nmt_frontier.bindings", reason="the native engine is not installed here")

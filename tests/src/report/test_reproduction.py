@@ -9,8 +9,8 @@ import pytest
 from formats import measurement
 from nmt_frontier.errors import UserError
 from report import beside_paper, reproduction, rows
+from report.agreement import FROM_SHAPES, MEASURED
 from report.claims import NEEDS, NOT_RUN, OTHER, VERDICTS, papers
-from report.reproduction import FROM_SHAPES, MEASURED
 from report.rows.__main__ import main
 from study import config
 
