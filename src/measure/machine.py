@@ -155,7 +155,7 @@ def choices(folder: Path, beam_size: int) -> Choices:
     found = tuned.settings(folder, beam_size)
     description = loading.describe(folder)
     engine = loading.of_description(description)
-    tiles = native.tiles(folder, description, beam_size) if engine is Native else {}
+    tiles = tuned.tiles(folder, description.quantization, beam_size, native.library().TILES) if engine is Native else {}
     return {
         "model": str(folder),
         "beam_size": beam_size,

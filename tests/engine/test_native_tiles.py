@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from descriptions import of_type
 from native import KINDS, engine, folders, kernels, outputs, sentences, worker
 from test_native_kernels import linear
 
@@ -16,7 +15,7 @@ from nmt_frontier.model import model_folder, native_map, native_weights
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.search import loading, tuned
 from nmt_frontier.search.engine import Search
-from nmt_frontier.search.native import tiled_rows, tiles
+from nmt_frontier.search.tuned import tiled_rows, tiles
 
 CHOSEN = [tile for tile in engine.TILES if tile != "usual"]
 TIMED = [tile for tile in CHOSEN if tile != "amx" or engine.isa() == "amx"]
@@ -68,12 +67,12 @@ def test_the_fastest_tiles_are_kept_and_used(quick, tmp_path, monkeypatch):
     times = {kind: {"tall": 1.0, "square": 2.0 if kind == "int8" else 0.5} for kind in KINDS}
     monkeypatch.setattr(tune, "products", lambda _: {"32x64": times})
     tune.tune(folder, ["a b"] * 300)
-    assert tiles(folder, of_type("int8"), beam_size=1) == {(32, 64): "square"}
-    assert tiles(folder, of_type("int16"), beam_size=1) == {(32, 64): "tall"}
-    assert tiles(folder, of_type("int8"), beam_size=4) == {}
+    assert tiles(folder, "int8", 1, engine.TILES) == {(32, 64): "square"}
+    assert tiles(folder, "int16", 1, engine.TILES) == {(32, 64): "tall"}
+    assert tiles(folder, "int8", 4, engine.TILES) == {}
     times["int8"]["amx"] = 3.0
     tune.tune(folder, ["a b"] * 300)
-    assert tiles(folder, of_type("int8"), beam_size=1) == {(32, 64): "amx"}
+    assert tiles(folder, "int8", 1, engine.TILES) == {(32, 64): "amx"}
     assert loading.load(folder, Search(), checksums=False).translate([["a"]])
 
 

@@ -30,9 +30,9 @@ from formats.schema_from_dataclass import Column
 from formats.shape import decoder_kind
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
-from report import figure, markup
+from report import markup
 from report import measurements as tables
-from report.figure import Style
+from report.front_page.styles import KEYS, styles
 from report.markup import templates
 from report.samples import Sample, Samples
 from report.samples import read as read_samples
@@ -85,21 +85,6 @@ FACETS: dict[str, Callable[[Measurement], str]] = {  # what measurements are fil
     "search": captions.search,
     "map": lambda record: "yes" if record.decoding.vocabulary_map else "no",
     "disturbed": lambda record: "yes" if record.noisy else "no",
-}
-KEYS = ("system", "study", "role", "decoder", "engine", "type")  # what colours and shapes may tell apart
-SHAPES = {  # of matplotlib's markers in Vega, as names or as paths in a square from -1 to 1
-    "s": "square",
-    "D": "diamond",
-    "o": "circle",
-    "^": "triangle-up",
-    "v": "triangle-down",
-    "<": "triangle-left",
-    ">": "triangle-right",
-    "P": "cross",
-    "X": "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z",
-    "p": "M0,-1L.95,-.31L.59,.81L-.59,.81L-.95,-.31Z",
-    "d": "M0,-1L.6,0L0,1L-.6,0Z",
-    "*": "M0,-1L.22,-.31L.95,-.31L.36,.12L.59,.81L0,.38L-.59,.81L-.36,.12L-.95,-.31L-.22,-.31Z",
 }
 
 
@@ -200,21 +185,6 @@ def about(study: FrontStudy, record: Measurement) -> About:
     }
 
 
-def styles(studies: list[FrontStudy], words: list[dict[str, str]]) -> dict[str, dict[str, tuple[str, str]]]:
-    """Colour and shape of each value of each of KEYS; the systems of one study look as in its pictures."""
-    roles = {
-        name: record.system.role for study in studies for name, record in comparison.systems(study.records).items()
-    }
-    values = {key: dict.fromkeys(word[key] for word in words) for key in KEYS}
-    cycled = {key: dict(zip(found, itertools.cycle(figure.PALETTE))) for key, found in values.items()}
-    found = cycled | {"system": figure.styles(roles)}
-    return {key: {value: vega(style) for value, style in by_value.items()} for key, by_value in found.items()}
-
-
-def vega(style: Style) -> tuple[str, str]:
-    return style.color, SHAPES[style.marker]
-
-
 def facets(words: list[dict[str, str]]) -> dict[str, dict[str, bool]]:
     """The values of each facet that has several, and whether they are shown at first: all but the disturbed ones."""
     values = {name: dict.fromkeys(sorted({word[name] for word in words}), True) for name in words[0]}
@@ -259,7 +229,7 @@ def data(studies: list[FrontStudy]) -> Data:
         "places": {name: found for name, found in places.items() if any(found)},
         "about": described,
         "facets": facets(words),
-        "styles": styles(studies, words),
+        "styles": styles((study.records for study in studies), words),
         "samples": {
             study.name: {"test_set": study.samples.test_set, "sentences": study.sentences} for study in studies
         },

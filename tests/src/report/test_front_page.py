@@ -28,6 +28,7 @@ from nmt_frontier.command import decoding
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json, write_text
 from report import figure, front, front_page
+from report.front_page.styles import vega
 
 CPUS = {"demo": "avx2", "architectures": "avx512-vnni"}
 STUDIES = [REFERENCE / study for study in CPUS]
@@ -176,7 +177,7 @@ def test_the_command_decodes_as_the_record_was_decoded(demo, tmp_path, monkeypat
 
 @pytest.mark.long
 def test_colours_and_shapes_tell_the_same_apart():
-    pairs = [front_page.vega(style) for style in figure.PALETTE]
+    pairs = [vega(style) for style in figure.PALETTE]
     assert [len(set(each)) for each in zip(*pairs, strict=True)] == [len(pairs)] * 2
     styles = embedded(made(STUDIES))["styles"]
     assert styles["system"]["teacher"] == [figure.TEACHER.color, "square"]
@@ -190,7 +191,7 @@ def test_systems_look_as_in_the_pictures_of_their_study():
     records = measurement.read(STUDIES[1] / "measurements.json")
     drawn = front.Plot(comparison.drawn(records), attrgetter("source_words_per_second"), "").styles
     styles = embedded(made(STUDIES[1:], samples=False))["styles"]["system"]
-    assert styles == {name: [*front_page.vega(style)] for name, style in drawn.items()}
+    assert styles == {name: [*vega(style)] for name, style in drawn.items()}
 
 
 def test_sentences_are_the_record_s_own_where_its_output_is_there(tmp_path, demo):

@@ -271,7 +271,8 @@ def _opened(
 ) -> Any:
     """The model of a folder, with its tuned tiles."""
     path = folder / Native.map_file if vocabulary_map else None
-    cut, rows = tiles(folder, description, search.beam_size), tiled_rows(folder, search.beam_size)
+    cut = tuned.tiles(folder, description.quantization, search.beam_size, engine.TILES)
+    rows = tuned.tiled_rows(folder, search.beam_size)
     return engine.Model(folder / Native.weights, path, cut, _without(engine, search), rows, texts)
 
 
@@ -295,28 +296,3 @@ def library() -> Any:
             f"the native engine is of another version, with other switches ({names}); install nmt-frontier again"
         )
     return engine
-
-
-def tiles(folder: Path, description: Description, beam_size: int) -> dict[tuple[int, int], str]:
-    """The fastest tile of each product, by inputs and outputs, if the folder was tuned on this machine."""
-    tiles = library().TILES
-    products, found = tuned.settings(folder, beam_size).get("products", {}), {}
-    try:
-        for shape, of_types in products.items():
-            times = of_types[description.quantization]
-            inputs, outputs = map(int, shape.split("x"))
-            named = [tile for tile in tiles[1:] if tile != "amx" or tile in times]  # timed only where the CPU has it
-            found[inputs, outputs] = max(named, key=times.__getitem__)
-        return found
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{folder / model_folder.TUNED}: damaged ({error}); delete it, or tune again") from None
-
-
-def tiled_rows(folder: Path, beam_size: int) -> dict[tuple[int, int], int]:
-    """The fewest rows for which each product uses the tiles of AMX, if the folder was tuned on this machine."""
-    found = tuned.settings(folder, beam_size).get("tiled_rows", {})
-    try:
-        shapes = {tuple(map(int, shape.split("x"))): rows for shape, rows in found.items()}
-        return {(inputs, outputs): max(1, int(rows)) for (inputs, outputs), rows in shapes.items()}
-    except (AttributeError, TypeError, ValueError) as error:
-        raise UserError(f"{folder / model_folder.TUNED}: damaged ({error}); delete it, or tune again") from None

@@ -1,5 +1,6 @@
 """The fastest settings of a model folder on this machine, written by ``measure.tune``."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -46,6 +47,33 @@ def settings(folder: Path, beam_size: int = 1) -> TunedSettings:
     if found != {} and not (isinstance(found, dict) and _sound(found.get("batch_tokens"), found.get("isa"))):
         raise UserError(f"{folder / model_folder.TUNED}: damaged (it lacks a batch); delete it, or tune again")
     return found
+
+
+def tiles(folder: Path, kind: str, beam_size: int, known: Sequence[str]) -> dict[tuple[int, int], str]:
+    """The fastest tile of each product, by inputs and outputs, if the folder was tuned on this machine.
+
+    kind: type of the weights. known: tiles of the engine, first that of no choice.
+    """
+    products, found = settings(folder, beam_size).get("products", {}), {}
+    try:
+        for shape, of_types in products.items():
+            times = of_types[kind]
+            inputs, outputs = map(int, shape.split("x"))
+            named = [tile for tile in known[1:] if tile != "amx" or tile in times]  # timed only where the CPU has it
+            found[inputs, outputs] = max(named, key=times.__getitem__)
+        return found
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{folder / model_folder.TUNED}: damaged ({error}); delete it, or tune again") from None
+
+
+def tiled_rows(folder: Path, beam_size: int) -> dict[tuple[int, int], int]:
+    """The fewest rows for which each product uses the tiles of AMX, if the folder was tuned on this machine."""
+    found = settings(folder, beam_size).get("tiled_rows", {})
+    try:
+        shapes = {tuple(map(int, shape.split("x"))): rows for shape, rows in found.items()}
+        return {(inputs, outputs): max(1, int(rows)) for (inputs, outputs), rows in shapes.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise UserError(f"{folder / model_folder.TUNED}: damaged ({error}); delete it, or tune again") from None
 
 
 def _sound(batch_tokens: object, isa: object) -> bool:
