@@ -23,7 +23,7 @@ from nmt_frontier.errors import UserError
 from report import figure, labels
 from report.front import amount
 from report.published import CPU, GPU, PRICES, Published, published, tokens_per_usd
-from report.rows import timed
+from report.rows.our_number import timed
 
 read = measurement.read
 
