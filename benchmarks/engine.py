@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from decode import engines
 from formats import ctranslate2_products
-from formats.measurement import Spread
+from formats.spread import Spread
 from measure import in_process
 from measure.in_process import Session
 from measure.machine import Level, levels, peak, rate

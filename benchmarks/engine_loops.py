@@ -21,7 +21,7 @@ from tabulate import tabulate
 
 from findings.loops import looping
 from formats import experiments, records
-from formats.measurement import Spread
+from formats.spread import Spread
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import command
 from nmt_frontier.files import write_json

@@ -10,8 +10,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from formats.measurement import Spread
 from formats.records import sources
+from formats.spread import Spread
 from measure import in_process
 from measure.in_process import Session
 from nmt_frontier import limits

@@ -24,8 +24,8 @@ from experiments.altered_models import ForcedLength, converted
 from export import read_opennmt_tf, untrained
 from export.marian import marian_files
 from formats import experiments, marian, opennmt_tf
-from formats.measurement import Spread
 from formats.shape import RecurrentShape, Shape, registry, shape
+from formats.spread import Spread
 from measure import in_process, protocol, timing_loop
 from measure.timing_loop import Repeats, Usage
 from nmt_frontier.command_line import pick, positive

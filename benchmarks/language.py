@@ -24,7 +24,7 @@ from langid import langid
 from corpora.language import Identifier
 from corpora.sources.stored import MIRROR
 from formats import experiments
-from formats.measurement import Spread
+from formats.spread import Spread
 from measure import in_process
 from measure.timing_loop import Repeats
 from nmt_frontier import machine

@@ -20,7 +20,8 @@ from tabulate import tabulate
 from findings.captions import compute_type, mark, marks, search
 from findings.comparison import BASELINE, BEAM, find, of_test_set, times_faster
 from formats import experiments, marian, records
-from formats.measurement import Measurement, Scores, Spread
+from formats.measurement import Measurement, Scores
+from formats.spread import Spread
 from measure import protocol
 from measure.configuration import Benchmark, Configuration, ModelFolder
 from nmt_frontier import machine

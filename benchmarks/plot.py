@@ -14,7 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from decode.engines import ENGINES
 from findings.captions import marks
 from formats import measurement
-from formats.measurement import Measurement, Spread
+from formats.measurement import Measurement
+from formats.spread import Spread
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import read_json, write_text
 from papers.fastseq2021 import whole_models_report

@@ -25,9 +25,9 @@ from sacremoses import MosesTokenizer
 from experiments.altered_models import ForcedLength
 from export import read_opennmt_tf, untrained
 from formats import experiments
-from formats.measurement import Spread
 from formats.records import sources
 from formats.shape import registry
+from formats.spread import Spread
 from measure import protocol
 from measure.timing_loop import watch
 from nmt_frontier import kernels, machine

@@ -22,8 +22,8 @@ from typing import Any
 import msgspec
 
 from formats import experiments
-from formats.measurement import Spread
 from formats.shape import shape
+from formats.spread import Spread
 from measure import in_process, timing_loop
 from measure.timing_loop import Repeats, Usage, watch
 from nmt_frontier import machine

@@ -24,7 +24,7 @@ from real_text import options, real_pairs, scratch
 from corpora.alignment import FastAlign, aligned
 from export.phrase_table import MAX_NGRAM, PhraseTable
 from formats import records
-from formats.measurement import Spread
+from formats.spread import Spread
 from measure import in_process, timing_loop
 from measure.timing_loop import Repeats
 from nmt_frontier import machine

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from decode.engines.ctranslate2 import CTranslate2
 from experiments import altered_models
 from experiments.altered_models import ForcedLength, converted, exactly, write_few
-from formats.measurement import Spread
+from formats.spread import Spread
 from measure import in_process, timing_loop
 from measure.in_process import Session
 from measure.timing_loop import Usage, forget_peak, peak_rss_bytes, watch

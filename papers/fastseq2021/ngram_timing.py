@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from decode.engines.ctranslate2 import CTranslate2
 from experiments.altered_models import ForcedLength, exactly, loaded
-from formats.measurement import Spread
+from formats.spread import Spread
 from measure import in_process
 from measure.in_process import Session
 from nmt_frontier.command_line import positive, there

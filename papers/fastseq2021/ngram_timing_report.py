@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from findings.captions import repeats
-from formats.measurement import Spread
+from formats.spread import Spread
 from nmt_frontier.files import read_json, typed
 from papers.fastseq2021.documents import (
     DIFFERENT,

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from msgspec import convert
 
-from formats.measurement import Spread
 from formats.records import sources
+from formats.spread import Spread
 from measure import in_process
 from measure.in_process import Session
 from nmt_frontier import machine

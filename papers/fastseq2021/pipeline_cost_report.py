@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from findings import captions
 from findings.captions import repeats
-from formats.measurement import Spread
+from formats.spread import Spread
 from nmt_frontier.files import read_json, typed
 from papers.fastseq2021.documents import ASYNCHRONOUS, ENGINE, SYNCHRONOUS, PipelineCost, PipelineRow
 from report import figure, markup, table_parts

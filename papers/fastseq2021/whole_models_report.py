@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from findings.comparison import CTRANSLATE2, NATIVE
-from formats.measurement import Spread
+from formats.spread import Spread
 from papers.fastseq2021.documents import (
     BATCHES,
     CACHE,

@@ -18,7 +18,8 @@ from matplotlib.ticker import FuncFormatter
 from findings import captions
 from findings.comparison import BASELINE, NATIVE, spread
 from formats import measurement
-from formats.measurement import Measurement, Spread
+from formats.measurement import Measurement
+from formats.spread import Spread
 from nmt_frontier.errors import UserError
 from report import figure, labels
 from report.front import amount

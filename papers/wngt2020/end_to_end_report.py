@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from findings.captions import mark, once
 from findings.comparison import BASELINE, CTRANSLATE2, NATIVE, spread, times_faster
 from formats import measurement
-from formats.measurement import Measurement, Spread
+from formats.measurement import Measurement
 from formats.shape import registry, shape
+from formats.spread import Spread
 from report import claims, figure, table_parts
 
 read = measurement.read

@@ -34,7 +34,7 @@ from experiments import altered_models
 from experiments.altered_models import exactly, loaded, without_attention, write_few
 from formats import ctranslate2_loading
 from formats.experiments import FEW
-from formats.measurement import Spread
+from formats.spread import Spread
 from measure import in_process
 from measure.in_process import Session
 from measure.timing_loop import Usage

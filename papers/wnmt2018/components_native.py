@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec import convert
 
-from formats.measurement import Spread
+from formats.spread import Spread
 from measure import in_process, timing_loop
 from measure.in_process import Session
 from measure.timing_loop import Usage, watch

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from findings.captions import repeats
 from formats.experiments import FEW, TimeShare
-from formats.measurement import Spread
+from formats.spread import Spread
 from nmt_frontier.files import read_json, typed
 from papers.wnmt2018.documents import CLOCK, COMPONENTS, DIFFERENCES, OPERATORS, Components, ComponentsRow
 from report import figure, markup, table_parts

@@ -21,8 +21,8 @@ from decode.engines.ctranslate2 import CTranslate2
 from experiments import altered_models
 from experiments.altered_models import ForcedLength, converted
 from formats.experiments import MapTimingRow
-from formats.measurement import Spread
 from formats.records import sources
+from formats.spread import Spread
 from measure import in_process, timing_loop
 from measure.bootstrap import TestSet
 from measure.timing_loop import Usage, watch

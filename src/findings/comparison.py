@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formats.measurement import ROLES, Measurement, Spread
+from formats.measurement import ROLES, Measurement
+from formats.spread import Spread
 from nmt_frontier.errors import UserError
 
 BASELINE = "opennmt-tf"  # the engine that every system was trained with

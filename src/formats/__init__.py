@@ -19,7 +19,8 @@ Models:
 Measurements:
 
 - ``decoding_options``: how a model folder is decoded, in tasks, names, records and signatures
-- ``measurement``: the record of a measurement, the spread of runs, and names that experiments share with their tables
+- ``measurement``: the record of a measurement, and names that experiments share with their tables; ``spread``: of runs
+- ``flat_record``: how such a record lies in JSON, CSV and a table
 - ``measurement_page``: its page and its JSON schema in docs/ (command)
 - ``counts``: what cleaning a corpus dropped
 - ``rounding``: what a model loses in fewer bits

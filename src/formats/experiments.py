@@ -1,6 +1,6 @@
 """The JSON of experiments that are timed in one process (measure.in_process), and what the documents of papers share.
 
-A time or a ratio has three fields: the median of the runs, with ``_min`` and ``_max`` (formats.measurement.Spread).
+A time or a ratio has three fields: the median of the runs, with ``_min`` and ``_max`` (formats.spread.Spread).
 """
 
 import os

@@ -6,57 +6,27 @@ of the CSV and, by ``python -m formats.measurement_page --docs docs``, ``docs/me
 """
 
 import json
-import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, is_dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
-from operator import attrgetter
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, NamedTuple, Self, Union, get_args, get_origin
+from typing import Any, Literal, Self, get_args
 
 import msgspec
 
-from formats import schema_from_dataclass
+from formats import flat_record
 from formats.decoding_options import DecodingOptions
+from formats.flat_record import Cell
 from formats.schema_from_dataclass import Column, noted, required
+from formats.spread import Spread
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, typed, write_json
-from nmt_frontier.search import switches
 
 Role = Literal["teacher", "student", "control", "untrained", "imported"]
 ROLES: tuple[Role, ...] = get_args(Role)
 UNTRAINED = "untrained"  # random weights: speed only
 # Kinds of records that alone have some fields.
 SPEED_TABLES, BENCHMARK, COMET = "the speed tables", "measure.benchmark", "studies with `metrics: {comet: ...}`"
-
-
-class Spread(NamedTuple):
-    """The median, the lowest and the highest value of several runs."""
-
-    middle: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> Self:
-        runs = list(values)
-        return cls(statistics.median(runs), min(runs), max(runs))
-
-    @classmethod
-    def read(cls, row: Mapping[str, Any], name: str, scale: float = 1.0) -> Self:
-        """The fields ``name``, ``name_min`` and ``name_max`` of a row of JSON, times a scale."""
-        return cls(*(row[f"{name}{end}"] * scale for end in ("", "_min", "_max")))
-
-    def fields(self, name: str) -> dict[str, float]:
-        return {name: self.middle, f"{name}_min": self.low, f"{name}_max": self.high}
-
-    def __format__(self, form: str) -> str:
-        return f"{self.middle:{form}} ({self.low:{form}} to {self.high:{form}})"
-
-    def short(self, form: str) -> str:
-        """As ``format``, but one number if all runs are equal."""
-        return f"{self.middle:{form}}" if self.low == self.high else format(self, form)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +204,7 @@ class Measurement:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """The record of the fields of JSON. Raises msgspec.ValidationError for a wrong one."""
-        found: Self = _part(cls, msgspec.convert(values, flat()))
+        found: Self = flat_record.part(cls, msgspec.convert(values, flat()))
         return found
 
     def value(self, name: str) -> Any:
@@ -247,88 +217,16 @@ class Measurement:
         return {column.name: value for column, value in values if value != column.default or not column.only}
 
 
-class Cell(NamedTuple):
-    """A column, and the value of a record there."""
-
-    column: Column
-    value: Callable[[Measurement], Any]
-
-
 @cache
 def cells() -> Mapping[str, Cell]:
-    """Columns by name, in order: the fields of all parts, three of a Spread, and each switch for ``without``."""
-    return {cell.column.name: cell for cell in _cells(Measurement)}
-
-
-def _cells(kind: type, path: str = "") -> Iterator[Cell]:
-    for name, column in schema_from_dataclass.columns(kind).items():
-        if _is_part(column.type):
-            yield from _cells(column.type, f"{path}{name}.")
-        elif name == "without":
-            yield from map(_of_switch, switches.SWITCHES)
-        elif _is_spread(column.type):
-            yield from _of_spread(column, attrgetter(f"{path}{name}"))
-        elif name not in switches.SWITCHES:
-            yield Cell(column, attrgetter(f"{path}{name}"))
-
-
-def _is_part(hint: Any) -> bool:
-    return is_dataclass(hint)
-
-
-def _is_spread(hint: Any) -> bool:
-    return hint is Spread or Spread in get_args(hint)
-
-
-def _of_spread(column: Column, spread: Callable[[Measurement], Spread | None]) -> Iterator[Cell]:
-    def part(number: int) -> Callable[[Measurement], float | None]:
-        return lambda record: (found := spread(record)) and found[number]
-
-    yield Cell(column._replace(type=float if column.required else float | None), part(0))
-    for number, (end, text) in enumerate({"_min": "lowest of the runs", "_max": "highest of the runs"}.items(), 1):
-        yield Cell(Column(f"{column.name}{end}", float | None, None, text, column.unit), part(number))
-
-
-def _of_switch(name: str) -> Cell:
-    switch = switches.SWITCHES[name]
-    only, kind = SPEED_TABLES if switch.ablation else "", int if switch.unit else bool
-    column = Column(name, kind, switch.default, switch.on, switch.unit, only)
-    return Cell(column, lambda record: switches.values(record.decoding)[name])
+    """The columns of a record by name, in order."""
+    return {cell.column.name: cell for cell in flat_record.cells(Measurement, SPEED_TABLES)}
 
 
 @cache
 def flat() -> type[msgspec.Struct]:
     """The columns as one type."""
-    fields = [
-        (column.name, _exact(column.type), msgspec.NODEFAULT if column.required else column.default)
-        for column in columns()
-    ]
-    return msgspec.defstruct("Flat", fields, kw_only=True, forbid_unknown_fields=True)
-
-
-def _exact(hint: Any) -> Any:
-    """The same type, but integers among floats stay integers."""
-    if hint is float:
-        return int | float
-    origin = Union if get_origin(hint) is UnionType else get_origin(hint)
-    return origin[tuple(map(_exact, get_args(hint)))] if origin in (Union, tuple, Mapping) else hint
-
-
-def _part(kind: type, values: object) -> Any:
-    """A record, or a part of it, from an object with all columns."""
-    return kind(**{name: _field(name, column, values) for name, column in schema_from_dataclass.columns(kind).items()})
-
-
-def _field(name: str, column: Column, values: object) -> Any:
-    if _is_part(column.type):
-        return _part(column.type, values)
-    if name == "without":
-        return frozenset(flag for flag in switches.flags() if not getattr(values, flag))
-    value = getattr(values, column.name)
-    if value is None or not _is_spread(column.type):
-        return value
-    ends = (getattr(values, f"{column.name}{end}") for end in ("_min", "_max"))
-    return Spread(value, *(value if end is None else end for end in ends))
+    return flat_record.flat(columns())
 
 
 def columns() -> list[Column]:
@@ -348,7 +246,7 @@ def read(path: Path) -> list[Measurement]:
         raise UserError(f"{path}: not a list of measurements; give the measurements.json of a study")
     problem = "has a wrong field; measure it again"
     found = (typed(record, flat(), f"{path}: record {number} {problem}") for number, record in enumerate(records, 1))
-    return [_part(Measurement, values) for values in found]
+    return [flat_record.part(Measurement, values) for values in found]
 
 
 def write(path: Path, measurements: Iterable[Measurement]) -> None:

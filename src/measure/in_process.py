@@ -13,8 +13,8 @@ from typing import Any
 
 from formats import experiments, records
 from formats.experiments import Circumstances
-from formats.measurement import Spread
 from formats.records import sources
+from formats.spread import Spread
 from measure import protocol, timing_loop
 from measure.timing_loop import Name, Repeats, Usage, watch
 from nmt_frontier import machine

@@ -22,8 +22,9 @@ import msgspec
 from decode import engines
 from findings.cost import cost
 from formats import ctranslate2_products
-from formats.measurement import UNTRAINED, Conditions, Decoding, Measurement, Spread, System, Timing
+from formats.measurement import UNTRAINED, Conditions, Decoding, Measurement, System, Timing
 from formats.schema_from_dataclass import columns
+from formats.spread import Spread
 from measure import code_fingerprint, source_tokens
 from measure.configuration import Benchmark, Configuration
 from measure.task import Run, RunTask

@@ -15,8 +15,9 @@ from findings.best_model import STUDENTS
 from findings.comparison import BASELINE, BEAM, CTRANSLATE2, NATIVE, Contrast, contrasts, controls, matching
 from formats.gap import Beam, Differences, Gap, TestSetGap
 from formats.learning import Learning
-from formats.measurement import Measurement, Spread
+from formats.measurement import Measurement
 from formats.rounding import OtherCpus
+from formats.spread import Spread
 from report import teacher_student
 from report.markup import NONE
 

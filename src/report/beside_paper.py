@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from formats.measurement import Spread
+from formats.spread import Spread
 from report import figure, table_parts
 from report.claims import AGREES, OTHER, RATIO
 from report.rows import Row

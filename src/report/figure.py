@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import Formatter, LogLocator, NullFormatter
 from PIL import Image
 
-from formats.measurement import Spread
+from formats.spread import Spread
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import atomic_path
 

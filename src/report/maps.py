@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from findings import comparison
 from findings.captions import repeats
 from formats.experiments import Coverage, MapCoverage, MapTiming, MapTimingRow, Picked
-from formats.measurement import Spread
+from formats.spread import Spread
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, typed
 from report import figure, markup, table_parts

@@ -11,7 +11,8 @@ from matplotlib.patches import Patch
 from findings import captions, comparison
 from findings.captions import best_searches, cpu, mark, marks, once, repeats
 from formats.experiments import Disturbed
-from formats.measurement import Measurement, Spread, read
+from formats.measurement import Measurement, read
+from formats.spread import Spread
 from nmt_frontier.files import read_json
 from report import figure, markup
 

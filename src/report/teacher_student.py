@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from tabulate import tabulate
 
 from formats.gap import Beam, ComparedSystem, Gap, Group, Scored, TestSetGap, Trainings, TwinTrainings
-from formats.measurement import Spread
+from formats.spread import Spread
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, typed
 from report import figure, markup

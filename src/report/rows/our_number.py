@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from findings.comparison import matching, number, times_faster
-from formats.measurement import Measurement, Spread
+from formats.measurement import Measurement
 from formats.shape import registry, shape
+from formats.spread import Spread
 from nmt_frontier.errors import UserError
 from nmt_frontier.search import switches
 from report import claims

@@ -15,7 +15,7 @@ from reports import FIXTURE, REFERENCE, TIMED, run
 from findings import best_model, comparison
 from formats import measurement
 from formats.learning import Learning
-from formats.measurement import Spread
+from formats.spread import Spread
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_json
 from report import corpora_page, figure, front, front_overview, labels, published, training
