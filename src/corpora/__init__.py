@@ -21,6 +21,7 @@ Where text comes from:
 
 What cleaning is made of:
 
+- ``repairs``: mend texts before the rules look at them
 - ``funnel``: apply rules to batches of records, count what each drops
 - ``rules``: the cleaning rules
 - ``text_features``: what the rules compare, from tables of characters

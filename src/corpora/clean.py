@@ -1,4 +1,4 @@
-"""Clean one shard of a corpus: every line is kept, or dropped for exactly one reason, and counted.
+"""Clean one shard of a corpus: every line is repaired, then kept, or dropped for exactly one reason, and counted.
 
 corpora.gather drops duplicates. It needs the keys written here, two 64-bit hashes of each kept record: of the text, and
 of its letters and numerals without case and with all numerals alike.
@@ -14,6 +14,7 @@ from common.document import argument
 from corpora import rules
 from corpora.duplicates import keys_file
 from corpora.funnel import Funnel
+from corpora.repairs import Repairs
 from corpora.settings import Cleaning
 from corpora.text_features import Characters, Measured, characters
 from formats import records
@@ -25,18 +26,24 @@ from nmt_frontier.progress import progress
 
 
 def clean(
-    source: Path, shard: records.Shard | None, output: Path, funnel: Funnel, tables: Characters, rejected: Path | None
+    source: Path,
+    shard: records.Shard | None,
+    output: Path,
+    repairs: Repairs,
+    funnel: Funnel,
+    tables: Characters,
+    rejected: Path | None,
 ) -> None:
-    """Write the records that pass the funnel, with their keys and counts, and the dropped ones to ``rejected``."""
+    """Write the repaired records that pass the funnel, with keys and counts, and the dropped ones to ``rejected``."""
     with ExitStack() as stack:
         kept = stack.enter_context(records.writer(output))
         keys = stack.enter_context(open(stack.enter_context(atomic_path(keys_file(output))), "wb"))
         dropped = stack.enter_context(records.writer(rejected)) if rejected else None
         for batch in progress(batches(source, shard), f"clean {records.name(output)}", size=len):
-            measured = Measured(batch, tables)
+            measured = Measured(repairs.made(batch), tables)
             rows = funnel.write_sorted(measured, kept, dropped)
             keys.write(np.stack([measured.hash[rows], measured.folded[rows]], axis=1).astype("<u8").tobytes())
-    write_json(records.info(output), {**funnel.counts(), "sha256": kept.sha256})
+    write_json(records.info(output), {**funnel.counts(), "repaired": repairs.repaired, "sha256": kept.sha256})
 
 
 def main() -> None:
@@ -53,7 +60,8 @@ def main() -> None:
     args = parser.parse_args()
     tables = characters(args.languages)
     chosen = rules.chosen(args.rules, args.languages, args.held_out, tables)
-    clean(args.input, args.shard, args.output, Funnel(chosen), tables, args.rejected)
+    repairs = Repairs(args.rules, args.languages)
+    clean(args.input, args.shard, args.output, repairs, Funnel(chosen), tables, args.rejected)
 
 
 if __name__ == "__main__":

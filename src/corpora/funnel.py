@@ -110,6 +110,7 @@ def merged(counts: list[Shard]) -> Shard:
             }
             for side in (lengths[0] if lengths else ())
         },
+        "repaired": {name: sum(count["repaired"][name] for count in counts) for name in counts[0].get("repaired", {})},
         "sums": {key: sum(count["sums"][key] for count in counts) for key in counts[0].get("sums", {})},
         "seconds": round(sum(count.get("seconds", 0) for count in counts), 3),
     }
@@ -131,6 +132,7 @@ def chained(before: Shard, after: Shard) -> Shard:
             side: {"in": before["lengths"].get(side, lengths)["in"], "out": lengths["out"]}
             for side, lengths in after["lengths"].items()
         },
+        "repaired": before["repaired"],
         "sums": before["sums"],
         "seconds": round(before["seconds"] + after["seconds"], 3),
     }

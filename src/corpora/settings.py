@@ -24,8 +24,19 @@ Off = Annotated[bool, limits(const=False)]  # of a rule
 
 
 class Cleaning(Section, kw_only=True):
-    """Cleaning rules, asked in this order; a record counts for the first one that drops it. `off` switches a rule off.
-    Dev and test sets are never filtered, and no record with one of their lines is left in any training text."""
+    """Repairs, made in this order, then cleaning rules, asked in this order; a record counts for the first one that
+    drops it. `off` switches a rule off. Dev and test sets are never repaired or filtered, and no record with one of
+    their lines is left in any training text."""
+
+    repair_entities: bool = False
+    """Write characters for entities of HTML, such as `&quot;` and `&amp;#39;`, however often they were escaped."""
+    repair_mojibake: bool = False
+    """Mend UTF-8 that was read in another encoding, such as `fÃ¼r`, where ftfy finds it."""
+    repair_quotes: bool = False
+    """Write straight quotes and apostrophes for curly, low and angular ones, and hyphens for dashes."""
+    repair_width: bool = False
+    """Write ASCII for full-width punctuation, letters and digits, such as `，` and `Ａ`, except in Chinese and
+    Japanese."""
 
     control_characters: bool = True
     """Drop records with control characters, private or unassigned code points, or U+FFFD."""

@@ -32,11 +32,12 @@ def fetched(path: Path) -> Fetched:
 
 
 class LineCounts(TypedDict):
-    """What a shard has that was not cleaned, and what cleaning adds beside the dropped lines."""
+    """What a shard has that was not cleaned, and what cleaning adds beside the dropped lines. repaired: by repair."""
 
     lines_in: int
     lines_out: int
     lengths: NotRequired[dict[str, Histogram]]  # by side
+    repaired: NotRequired[dict[str, int]]
     sums: NotRequired[dict[str, int | float]]
     seconds: NotRequired[float]
     sha256: NotRequired[str]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from corpora import clean, copy, duplicates, funnel, gather, rules
 from corpora.funnel import KEPT, Funnel
+from corpora.repairs import Repairs
 from corpora.settings import Cleaning
 from corpora.text_features import Measured, characters
 from formats import records
@@ -59,8 +60,10 @@ def shard(path, lines=None, part=None, rejected=None, held_out=(), source=None, 
     """A cleaned shard of ``lines``, or of the corpus ``source``."""
     source = source or corpus(path.with_name(f"raw-{path.name}"), lines)
     tables, columns = characters(["en", "de"]), len(next(records.read(source)))
-    chosen = rules.chosen(Cleaning(**OFF | (settings or {})), ["en", "de"][:columns], held_out, tables)
-    clean.clean(source, part, path, Funnel(chosen), tables, rejected)
+    cleaning = Cleaning(**OFF | (settings or {}))
+    chosen = rules.chosen(cleaning, ["en", "de"][:columns], held_out, tables)
+    repairs = Repairs(cleaning, ["en", "de"][:columns])
+    clean.clean(source, part, path, repairs, Funnel(chosen), tables, rejected)
     return path
 
 
@@ -228,6 +231,13 @@ def test_json_continues_that_of_the_text(tmp_path):
     assert kept == [("a", "b")] and about["samples"]["duplicate"] == [["a", "b"]]
     assert (about["name"], about["lines"], about["lines_in"], about["lines_out"]) == ("x", 2, 2, 1)
     assert about["sha256"] == records.write(tmp_path / "y.tsv.zst", [("a", "b")])[1]
+
+
+def test_repairs_are_counted_and_made_before_the_rules(tmp_path):
+    lines = [("R&amp;D", "F&amp;E"), ("R&D", "F&E"), ("&nbsp;", "x"), ("a", "b")]
+    kept, counts, rejected = cleaned(tmp_path, lines, settings={"repair_entities": True, "repair_quotes": True})
+    assert kept == [("R&D", "F&E"), ("a", "b")] and counts["repaired"] == {"entities": 2, "quotes": 0}
+    assert sorted(rejected) == [("duplicate", "R&D", "F&E"), ("empty", "", "x")]
 
 
 def test_a_reason_that_drops_more_than_half_is_told(tmp_path, capsys):

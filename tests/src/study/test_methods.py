@@ -30,6 +30,12 @@ WORDS = {  # a rule that is switched on, and its words
     "duplicates": (True, "the text of a line before them"),
     "near_duplicates": (True, "the text of a line before them but for case"),
 }
+REPAIRS = {
+    "repair_entities": "entities of HTML",
+    "repair_mojibake": "UTF-8 that was read in another encoding",
+    "repair_quotes": "typographic quotes and dashes",
+    "repair_width": "full-width characters",
+}
 OF_PAIRS = {"max_length_ratio", "identical", "max_digit_mismatch", "langid"}
 
 
@@ -50,7 +56,15 @@ def loaded(folder, base="offline", **changes):
 
 def test_every_cleaning_rule_has_its_words():
     described = schema()["$defs"]["Cleaning"]["properties"]
-    assert set(OFF) == set(WORDS) == set(described) - {"langid_languages"}  # an option of langid
+    others = {"langid_languages", *REPAIRS}  # an option of langid, and what drops nothing
+    assert set(OFF) == set(WORDS) == set(described) - others
+
+
+@pytest.mark.parametrize(("key", "words"), REPAIRS.items())
+def test_a_repair_is_named_where_it_is_on(tmp_path, key, words):
+    text = methods(loaded(tmp_path, cleaning=OFF | {key: True}))
+    assert f"In grammar, grammar_english these were replaced first: {words}" in text
+    assert "replaced first" not in methods(loaded(tmp_path, cleaning=OFF))
 
 
 @pytest.mark.parametrize("key", [None, *WORDS])
