@@ -27,7 +27,7 @@ def cells(kind: type, ablations: str, path: str = "") -> Iterator[Cell]:
     ablations: the records that alone have switches of the speed tables. path: of a part, in its record.
     """
     for name, column in schema_from_dataclass.columns(kind).items():
-        if is_dataclass(column.type):
+        if _is_part(column.type):
             yield from cells(column.type, ablations, f"{path}{name}.")
         elif name == "without":
             yield from (_of_switch(name, ablations) for name in switches.SWITCHES)
@@ -35,6 +35,10 @@ def cells(kind: type, ablations: str, path: str = "") -> Iterator[Cell]:
             yield from _of_spread(column, attrgetter(f"{path}{name}"))
         elif name not in switches.SWITCHES:
             yield Cell(column, attrgetter(f"{path}{name}"))
+
+
+def _is_part(hint: Any) -> bool:
+    return is_dataclass(hint)
 
 
 def _is_spread(hint: Any) -> bool:
@@ -80,7 +84,7 @@ def part(kind: type, values: object) -> Any:
 
 
 def _field(name: str, column: Column, values: object) -> Any:
-    if is_dataclass(column.type):
+    if _is_part(column.type):
         return part(column.type, values)
     if name == "without":
         return frozenset(flag for flag in switches.flags() if not getattr(values, flag))
