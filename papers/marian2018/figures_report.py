@@ -23,8 +23,8 @@ from formats.spread import Spread
 from nmt_frontier.errors import UserError
 from report import figure, labels
 from report.front import amount
+from report.our_number import timed
 from report.published import CPU, GPU, PRICES, Published, published, tokens_per_usd
-from report.rows.our_number import timed
 
 read = measurement.read
 

@@ -3,7 +3,7 @@
 ``python -m report NAME`` makes a table, a picture or both; ``registry`` has all names, modules and JSON files. Those of
 one paper are in the folder of the paper (``papers``). The others:
 
-- ``measurements``: the table of a study; its CSV and headline figures (command)
+- ``measurements``: the table of a study; its CSV and headline figures (command), ``headline``: these
 - ``front``, ``front_overview``, ``quality_front``, ``published``: BLEU against speed, alone and beside published ones
 - ``training``: how systems were trained
 - ``teacher_student``: the gap between teacher and students
@@ -14,12 +14,13 @@ one paper are in the folder of the paper (``papers``). The others:
 Pages and files, each made by a command:
 
 - ``study_page``, with ``ablation_table`` and ``recommendation``; ``front_page`` and ``corpora_page`` (HTML)
+- ``front_styles``: how points of ``front_page`` look
 - ``price``: USD, where no machine was named
 - ``samples``: sentences
 - ``terminal``: what `make demo` prints
 - ``keep``: a finished study in git
 - ``pages``: all that people look at, of kept studies
-- ``rows``: the papers' numbers with those measured, from ``claims``, printed numbers and tolerances
+- ``rows``: the papers' numbers with those measured (``our_number``), from ``claims``, printed numbers and tolerances
 - ``reproduction``: the pages of the papers, with ``beside_paper``; ``agreement``: how many of their numbers agree
 
 Shared: ``table_parts`` (cells and notes of experiments), ``markup`` and ``latex`` (parts of pages), ``figure`` (the

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from report import markup
 from report.claims import AGREES, VERDICTS
+from report.our_number import COMPUTED
 from report.rows import Row
-from report.rows.our_number import COMPUTED
 
 MEASURED, FROM_SHAPES = "measured", "computed from shapes"
 

@@ -32,7 +32,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from report import markup
 from report import measurements as tables
-from report.front_page.styles import KEYS, styles
+from report.front_styles import KEYS, styles
 from report.markup import templates
 from report.samples import Sample, Samples
 from report.samples import read as read_samples

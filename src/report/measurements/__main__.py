@@ -7,9 +7,9 @@ from formats import measurement
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import command
 from nmt_frontier.files import write_json, write_text
+from report.headline import headline
 from report.measurements import __doc__ as about
 from report.measurements import as_csv
-from report.measurements.headline import headline
 
 
 def main() -> None:

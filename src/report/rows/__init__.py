@@ -26,8 +26,8 @@ from typing import Any, TypedDict
 from formats import measurement
 from report import claims
 from report.claims import GAIN, MARIAN, NOT_RUN, OPEN, OTHER, NumberKey, Printed, Tolerance, tolerance_of
+from report.our_number import PER_USD, OurNumber, RecordedRun, ours
 from report.published import MACHINES, PRICES, SOURCE_TOKENS, tokens_per_usd
-from report.rows.our_number import PER_USD, OurNumber, RecordedRun, ours
 
 REFERENCE = Path("results/reference")
 

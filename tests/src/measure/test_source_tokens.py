@@ -8,7 +8,7 @@ import pytest
 
 from formats import records
 from measure import source_tokens
-from report.rows.our_number import TOKENS
+from report.our_number import TOKENS
 
 MIRROR = Path(os.environ.get("NMT_FRONTIER_MIRROR", ""))
 FILES = {"newstest2015": "newstest/newstest2015.en.gz", "newstest2019": "published-students/wmt19.en.gz"}

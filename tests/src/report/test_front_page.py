@@ -28,7 +28,7 @@ from nmt_frontier.command import decoding
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json, write_text
 from report import figure, front, front_page
-from report.front_page.styles import vega
+from report.front_styles import vega
 
 CPUS = {"demo": "avx2", "architectures": "avx512-vnni"}
 STUDIES = [REFERENCE / study for study in CPUS]

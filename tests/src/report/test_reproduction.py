@@ -8,10 +8,9 @@ import pytest
 
 from formats import measurement
 from nmt_frontier.errors import UserError
-from report import beside_paper, reproduction, rows
+from report import beside_paper, our_number, reproduction, rows
 from report.agreement import FROM_SHAPES, MEASURED
 from report.claims import NEEDS, NOT_RUN, OTHER, VERDICTS, papers
-from report.rows import our_number
 from report.rows.__main__ import main
 from study import config
 

@@ -11,11 +11,10 @@ from formats import measurement
 from formats.shape import registry, shape
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
-from report import claims, pages, rows
+from report import claims, our_number, pages, rows
 from report.claims import TOLERANCES
-from report.rows import our_number
+from report.our_number import RecordedRun
 from report.rows.__main__ import main
-from report.rows.our_number import RecordedRun
 
 ROOT = Path(__file__).parents[3]
 BASE = str(shape(registry()["marian-base"]))

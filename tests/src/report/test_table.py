@@ -19,7 +19,7 @@ from formats import measurement
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_text
 from report import measurements, recommendation, samples, terminal
-from report.measurements.headline import headline
+from report.headline import headline
 
 
 @pytest.fixture
