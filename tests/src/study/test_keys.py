@@ -16,6 +16,7 @@ import yaml
 from configurations import resolved
 from langid import langid
 
+from corpora.repairs import REPAIRS
 from corpora.rules import REGISTRY
 from corpora.settings import LANGUAGES
 from corpora.sources import SOURCES
@@ -99,7 +100,7 @@ READ_BY = {
 }
 TABLES = {  # keys that the code has in tables of its own
     "Corpus": {*SOURCES},
-    "Cleaning": {key for key, _ in REGISTRY.values()},
+    "Cleaning": {key for key, _ in REGISTRY.values()} | {f"repair_{name}" for name in REPAIRS},
     "ModelShape": {
         field.name
         for kind in (TransformerShape, RecurrentShape, ConditionalShape, FullyConnectedShape, CustomShape)
