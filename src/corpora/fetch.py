@@ -26,13 +26,14 @@ from nmt_frontier.progress import progress
 
 
 class Provenance(NamedTuple):
-    """Origins of a text. The rest fills up as it is read: dropped lines and samples of them by reason, and checksums by
-    language."""
+    """Origins of a text. The rest fills up as it is read: dropped lines and samples of them by reason, checksums by
+    language, remarks for people."""
 
     origins: list[str]
     dropped: dict[str, int]
     checksums: dict[str, str]
     samples: dict[str, list[records.Record]]
+    remarks: list[str]
 
 
 def fetch(
@@ -46,7 +47,7 @@ def fetch(
     text = source.text(mirror, cache, seed)
     corpus = CountedCorpus(name, entry)
     lines = _verified(text, corpus.lines(text))
-    return lines, Provenance(source.origins(), corpus.dropped, text.checksums, text.unread.samples)
+    return lines, Provenance(source.origins(), corpus.dropped, text.checksums, text.unread.samples, corpus.remarks)
 
 
 def _verified(text: Text, lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -94,6 +95,9 @@ def main() -> None:
         "text_sha256": provenance.checksums,
         "dropped": dict(provenance.dropped),
     }
+    if provenance.remarks:
+        print(*provenance.remarks, sep="\n", file=sys.stderr)
+        description["remarks"] = provenance.remarks
     if samples := {why: shown for why, shown in provenance.samples.items() if provenance.dropped.get(why)}:
         description["samples"] = samples
     write_json(records.info(arguments.output), description)

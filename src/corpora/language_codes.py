@@ -1,8 +1,11 @@
-"""The shortest code and the scripts of a language (BCP 47 and CLDR, through langcodes)."""
+"""Codes of languages as files write them, and the scripts of a language (BCP 47 and CLDR, through langcodes)."""
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import langcodes
+
+from nmt_frontier.languages import shortest, tag
 
 # CLDR's composite scripts, as the Unicode scripts they are made of.
 _COMPOSITE = {"Jpan": ("Hani", "Hira", "Kana"), "Kore": ("Hang", "Hani"), "Hans": ("Hani",), "Hant": ("Hani",)}
@@ -10,17 +13,59 @@ _COMPOSITE = {"Jpan": ("Hani", "Hira", "Kana"), "Kore": ("Hang", "Hani"), "Hans"
 # Languages with several scripts; CLDR names only the likeliest.
 _SEVERAL = {"sr": ("Cyrl", "Latn"), "bs": ("Latn", "Cyrl"), "az": ("Latn", "Cyrl"), "kk": ("Cyrl", "Latn"),
             "ku": ("Latn", "Arab"), "pa": ("Guru", "Arab")}  # fmt: skip
-_ALIKE = {"fil": "tl"}  # BCP 47 prefers another code than ISO 639-1
+
+
+def _language(code: str) -> langcodes.Language:
+    """Raises ValueError."""
+    return langcodes.Language.get(langcodes.standardize_tag(tag(code), macro=True))
 
 
 @cache
-def shortest(code: str) -> str:
-    """The ISO 639-1 code if there is one, without script and region: en for EN-GB and for eng."""
+def variant(code: str) -> tuple[str, str | None, str | None]:
+    """The language, its script and region; where the code does not name them the likeliest ones."""
     try:
-        language = langcodes.standardize_tag(code).split("-")[0]
-        return _ALIKE.get(language, language)
+        likely = _language(code).maximize()
     except ValueError:
-        return code
+        return code, None, None
+    return shortest(code), likely.script, likely.territory
+
+
+@cache
+def means(code: str, wanted: str) -> bool:
+    """Whether a code is of the wanted language, and of its script and region if ``wanted`` names them."""
+    if shortest(code) != shortest(wanted):
+        return False
+    try:
+        asked = _language(wanted)
+    except ValueError:
+        return True  # the same unknown one
+    _, script, region = variant(code)
+    return asked.script in (None, script) and asked.territory in (None, region)
+
+
+class Sides(dict[str, int | None]):
+    """Which side of a corpus a code means, None for none of them; the keys are all codes that were asked for.
+
+    wanted: the language of each side, or the variant of it that is read, such as zh-TW.
+    """
+
+    def __init__(self, wanted: Iterable[str]):
+        super().__init__()
+        self.wanted = [*wanted]
+
+    def __missing__(self, code: str) -> int | None:
+        found = (side for side, wanted in enumerate(self.wanted) if means(code, wanted))
+        self[code] = next(found, None)
+        return self[code]
+
+    def variants(self) -> Iterator[list[str]]:
+        """For each side with codes of several variants these codes, one for each."""
+        for side in range(len(self.wanted)):
+            codes: dict[tuple[str | None, ...], str] = {}
+            for code in (code for code, its in self.items() if its == side):
+                codes.setdefault(variant(code), code)
+            if len(codes) > 1:
+                yield [*codes.values()]
 
 
 def scripts(language: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpora.language import Identifier
+from corpora.language_codes import means
 from corpora.settings import Cleaning
 from corpora.text_features import Characters, Measured
 from formats.batches import batches
@@ -100,18 +101,21 @@ def held_out(corpora: Iterable[StrPath], characters: Characters) -> Rule:
 
 
 def language(sides: Iterable[str], expected: list[str], candidates: list[str] | None) -> Rule:
-    """True if langid.py recognises another language than the ``expected`` one of the column."""
+    """True if langid.py recognises another language than the ``expected`` one of the column; no is nb."""
     identifier = Identifier(candidates)
-    labels = {column: identifier.classes.index(expected[column]) for column in map(SIDES.index, sides)}
+    right = {
+        column: np.array([means(label, expected[column]) for label in identifier.classes])
+        for column in map(SIDES.index, sides)
+    }
 
     def rule(measured: Measured, rows: Rows) -> Dropped:
         wrong = np.zeros(len(rows), bool)
         text, starts, ends = measured.batch
-        for column, label in labels.items():
+        for column, labels in right.items():
             undecided = np.flatnonzero(~wrong)  # one wrong side is enough, and this is the slowest rule
             chosen = rows[undecided]
             recognised = identifier.classify(text, starts[chosen, column].copy(), ends[chosen, column].copy())
-            wrong[undecided] = recognised != label
+            wrong[undecided] = ~labels[recognised]
         return wrong
 
     return rule

@@ -130,6 +130,9 @@ class Corpus(Section, kw_only=True):
     columns: dict[Language, Natural | str] | None = None
     """Column of each language: a number from 0 in tsv and csv; its name in the header of csv, in the objects of
     jsonl, in parquet. If null, source 0 and target 1; where columns have names, the code of the language."""
+    variants: dict[Language, str] | None = None
+    """Which variant of a language is read of tmx and xliff, as a code with a script or a region: zh-TW, zh-Hant, pt-BR,
+    sr-Latn. Null reads all of them, of several in a unit the first. Of a table name the column (columns)."""
     query: str | None = None
     """Of sqlite, in SQL, one row a record, source then target; :source and :target stand for the names of the
     languages."""

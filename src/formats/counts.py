@@ -23,6 +23,7 @@ class Fetched(TypedDict):
     text_sha256: NotRequired[dict[str, str]]  # of the texts that were read, by language
     dropped: NotRequired[dict[str, int]]
     samples: NotRequired[dict[str, list[Record]]]  # place and text of what could not be read, by reason
+    remarks: NotRequired[list[str]]  # what a person should know of the text
     seed: NotRequired[int]  # of a subset
 
 

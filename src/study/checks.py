@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from corpora.language_codes import means
 from corpora.settings import Corpus
 from corpora.sources import SOURCES, given, source_of
 from corpora.sources.source import languages
@@ -34,7 +35,7 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
     """A line for each problem of an expanded configuration, ``<path of the key>: <what is wrong>``."""
     if config.study == RESERVED:
         yield f"study: {RESERVED!r} is taken, results/{RESERVED} is part of the repository"
-    if config.source == config.target:
+    if means(config.target, config.source):
         yield f"target: {config.target!r} is the source language too"
     try:
         bleu(config.target)
@@ -82,7 +83,7 @@ def _cleaning_problems(path: str, corpus: Corpus, config: StudyConfiguration) ->
         return
     candidates, codes = corpus.cleaning.langid_languages, languages(corpus, [config.source, config.target])
     for side, code in zip(("source", "target"), codes, strict=False):
-        if candidates and side in corpus.cleaning.langid and code not in candidates:
+        if side in corpus.cleaning.langid and candidates and not any(means(label, code) for label in candidates):
             yield f"{path}.cleaning.langid_languages: {code}, the language of the {side} side, is not among them"
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import langcodes
 
 from common.document import Document, short
+from nmt_frontier.languages import shortest
 from study.configuration import StudyConfiguration
 from study.keys import schema
 
@@ -79,8 +79,7 @@ def _unknown_language(code: Any, codes: list[str]) -> str:
     if not isinstance(code, str):
         return f"unknown language {code!r}{_yaml_advice(code)}"
     near = difflib.get_close_matches(code, codes, n=5, cutoff=0.5)
-    if langcodes.tag_is_valid(code):  # deu and de-AT are both de
-        near = sorted({langcodes.standardize_tag(code).split("-")[0]} & set(codes)) or near
+    near = sorted({shortest(code)} & set(codes)) or near  # deu and de-AT are both de
     advice = f"; did you mean {' or '.join(near)}?" if near else f"; known: {' '.join(codes)}"
     return f"unknown language {code!r}{advice}"
 

@@ -90,6 +90,10 @@ def test_fairseqs_numbers_follow_from_a_sentencepiece_model(tmp_path, kind):
     assert pieces.source[:4] == ["<s>", "<pad>", "</s>", "<unk>"]
     assert pieces.source[4:91] == [processor.id_to_piece(number) for number in range(3, 90)]
     assert pieces.source[91:] == ["en_XX", "de_DE", "fr_XX", "<mask>", "<unused_95>"]
+    by_others = find(folder, ImportOptions(languages=("en", "deu_Latn"))).model.vocabulary
+    assert (
+        (by_others.prefix, by_others.target_prefix) == (pieces.prefix, pieces.target_prefix) == (["en_XX"], ["de_DE"])
+    )
     export(folder, tmp_path / "out", [kind], ImportOptions(languages=("en_XX", "de_DE")))
     assert all(plain(tmp_path / f"out/native-{kind}").translate(LINES))
 

@@ -109,6 +109,21 @@ def test_paragraphs_are_translated_stage_and_keep_their_lines(model, monkeypatch
     assert tagged == [f"<p><b>{' '.join(alone)}</b></p>"]
 
 
+@pytest.mark.parametrize("codes", [("de_DE", "zho_Hans"), ("deu", "zt"), ("ger", "jpn_Jpan"), ("de", "th_TH")])
+def test_languages_have_their_rules_by_any_code(model, tmp_path, monkeypatch, codes):
+    """Sentences of a language without spaces follow each other without any, and the source has its own splitter."""
+    asked = []
+    monkeypatch.setattr(stage, "splitter", lambda language: asked.append(language) or (lambda text: text.split()))
+    folder = shutil.copytree(model, tmp_path / "model")
+    write_json(folder / "model.json", replace(describe(folder), source=codes[0], target=codes[1]))
+    word = sentences(1)[0].split()[0]
+    (alone,), (twice,) = (
+        Translator(folder).translate([word]),
+        Translator(folder, sentences=True).translate([f"{word} {word}"]),
+    )
+    assert twice.replace(" ", "") == (alone * 2).replace(" ", "") and f"{alone}{alone}" == twice and asked == ["de"]
+
+
 class Stopping(io.BytesIO):
     """Lines of which ``left`` can be read before a signal comes."""
 

@@ -7,6 +7,7 @@
 - ``importers``: what reads the models of other toolkits
 - ``making``: makes a model folder
 - ``sentence``: a sentence as a line of text, or as pieces
+- ``languages``: codes of languages as files, programs and people write them
 - ``limits``: the limits of decoding with any engine
 - ``errors``: errors that the user can fix, in one line
 - ``files``: outputs that appear whole or not at all, JSON, checksums

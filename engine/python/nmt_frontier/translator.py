@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt_frontier import machine
 from nmt_frontier.errors import UserError
+from nmt_frontier.languages import shortest
 from nmt_frontier.limits import ONE_CORE, longest_output
 from nmt_frontier.model.model_folder import Description
 from nmt_frontier.model.native_vocabulary import NO_TEXT
@@ -75,8 +76,8 @@ class Translator:
         self.description = loading.describe(folder)
         tokenizer = LineTokenizer(folder, self.description)
         self.counts: Counter[str] = Counter()
-        languages = self.description.source, self.description.target
-        stages = text.stages(self._text, Context(folder, *languages, tokenizer.processors, self.counts))
+        source, target = (code and shortest(code) for code in (self.description.source, self.description.target))
+        stages = text.stages(self._text, Context(folder, source, target, tokenizer.processors, self.counts))
         sizes = {name: options.pop(name, None) for name in ("batch_tokens", "batch_sentences")}
         self.search = self._search(tokenizer, beam_size, **options)
         self.engine = loading.load(folder, self.search, checksums, self.description)

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from corpora.language_codes import shortest
 from corpora.readers.reader import BLOCK_ROWS, MALFORMED, Block, Input, Reader, rows
 from corpora.readers.tables import Row, by_language
 from nmt_frontier.errors import UserError
@@ -86,10 +85,10 @@ class Parquet(Reader):
     def _columns(self, names: list[str], file: Input) -> list[str]:
         if "translation" in names:
             return ["translation"]
-        chosen = zip(self.selection.languages, self.selection.columns, strict=True)
+        sides = {name: self.selection.sides[name] for name in names}
         wanted = [
-            next((name for name in names if name == column or (column != str(column) and shortest(name) == code)), None)
-            for code, column in chosen
+            next((name for name in names if name == column or (column != str(column) and sides[name] == side)), None)
+            for side, column in enumerate(self.selection.columns)
         ]
         found = [name for name in wanted if name is not None]
         if found != wanted:
@@ -98,6 +97,5 @@ class Parquet(Reader):
 
     def _row(self, fields: Mapping[str, object], place: str, file: Input) -> Row:
         inside = fields.get("translation", fields)
-        languages, columns = self.selection.languages, self.selection.columns
-        row = by_language(languages, columns, inside) if isinstance(inside, dict) else MALFORMED
+        row = by_language(self.selection, inside) if isinstance(inside, dict) else MALFORMED
         return file.broken(row, place, ": its columns are no text", str(fields)[:400]) if row == MALFORMED else row

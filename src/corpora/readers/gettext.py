@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from gettext import c2py
 from typing import NamedTuple
 
-from corpora.language_codes import shortest
 from corpora.readers.reader import INVALID, MALFORMED, NOT_A_TRANSLATION, Block, Input, Reader, decoded, rows
 from nmt_frontier.text.encodings import PO_DECLARATION
 
@@ -104,7 +103,7 @@ class Po(Reader):
         return rows(self._rows(chunks, file), file, len(self.selection.languages))
 
     def _rows(self, chunks: Iterable[bytes], file: Input) -> Iterator[tuple[str | None, ...] | str]:
-        languages, swapped, forms = self.selection.languages, False, Plurals()
+        sides, forms, swapped = self.selection.sides, Plurals(), False
         for message in _messages(chunks, file):
             identifier, reason = message.text("msgid"), message.reason
             translations = [message.text(keyword) or "" for keyword in message.texts if keyword.startswith("msgstr")]
@@ -115,14 +114,14 @@ class Po(Reader):
                 yield file.broken(MALFORMED, f"line {message.line:,}", ": no message with its translation", shown)
             elif not identifier:
                 language = _LANGUAGE.search(translations[0])
-                swapped = language is not None and shortest(language[1].replace("_", "-")) == languages[0]
+                swapped = language is not None and sides[language[1]] == 0
                 forms = plurals(translations[0])
             elif message.fuzzy or _CREDITS.fullmatch(identifier) or _CREDITS.fullmatch(message.text("msgctxt") or ""):
                 yield NOT_A_TRANSLATION
             else:
                 for source, target in _pairs(identifier, message.text("msgid_plural"), translations, forms):
-                    sides = (source, target or None)
-                    yield (sides[::-1] if swapped else sides)[: len(languages)]
+                    pair = (source, target or None)
+                    yield (pair[::-1] if swapped else pair)[: len(sides.wanted)]
 
 
 def _pairs(

@@ -7,8 +7,9 @@ from functools import cache
 
 from babel import Locale, UnknownLocaleError
 
-from corpora.language_codes import shortest
+from corpora.language_codes import means
 from corpora.readers.reader import Selection
+from nmt_frontier.languages import OLDER
 
 HEADER = "header"  # reason to drop what stands above such a row
 FIRST_ROWS = 20  # in which it is looked for
@@ -25,9 +26,13 @@ def places_by_header(row: list[str], selection: Selection) -> list[int] | None:
     if any(isinstance(column, str) for column in columns):
         places = [names.index(column) if column in names else column for column in columns]
         return [place for place in places if isinstance(place, int)] if {*map(type, places)} == {int} else None
-    found = _by_language(names, selection.languages)
-    by_number = [column for column in columns if isinstance(column, int)]
-    return by_number if found and columns != [*range(len(columns))] else found
+    codes = [_code(name, selection.languages) for name in names]
+    found = _by_language(names, codes, selection.languages)
+    if found and columns != [*range(len(columns))]:
+        return [column for column in columns if isinstance(column, int)]
+    if found:
+        selection.sides.update({code: selection.sides[code] for code in codes if code})  # they may be several variants
+    return found
 
 
 def header_row(rows: Sequence[list[str]], selection: Selection) -> int | None:
@@ -37,27 +42,27 @@ def header_row(rows: Sequence[list[str]], selection: Selection) -> int | None:
     return next((place for place, row in enumerate(first) if places_by_header(row, selection)), None)
 
 
-def _by_language(names: list[str], languages: list[str]) -> list[int] | None:
-    codes = [_language(name, (*languages,)) for name in names]
+def _by_language(names: list[str], codes: list[str | None], languages: list[str]) -> list[int] | None:
     words = [{*_words(name)} if len(name) <= LONGEST_NAME else set() for name in names]
     found = []
-    for code, of_side in zip(languages, SIDES, strict=False):
+    for language, of_side in zip(languages, SIDES, strict=False):
+        by_code = [place for place, code in enumerate(codes) if code and means(code, language)]
         by_side = [place for place, has in enumerate(words) if has & of_side and not has - of_side - _OF_ANY]
-        found += [codes.index(code)] if code in codes else by_side[:1]
+        found += by_code[:1] or by_side[:1]
     return found if len(found) == len({*found}) == len(languages) else None
 
 
-def _language(name: str, languages: tuple[str, ...]) -> str | None:
-    """Which of the languages the name of a column says: ``en-GB``, ``English text``, ``Source (Deutsch)``."""
+def _code(name: str, languages: list[str]) -> str | None:
+    """The code of one of the languages, if a column says it: ``en-GB``, ``English text``, ``Source (Deutsch)``."""
     if len(name) > LONGEST_NAME:
         return None
-    if name.replace("-", "").replace("_", "").isalpha() and shortest(name) in languages:
-        return shortest(name)
-    for part in (_INSIDE.sub(" ", name), *_INSIDE.findall(name)):
-        words = [word for word in _words(part) if word not in _OF_ANY.union(*SIDES)]
+    if name.replace("-", "").replace("_", "").isalpha() and any(means(name, code) for code in languages):
+        return name
+    for part in (name, _INSIDE.sub(" ", name), *_INSIDE.findall(name)):
+        words = frozenset(word for word in _words(part) if word not in _OF_ANY.union(*SIDES))
         for code in languages:
-            if " ".join(words) in _called(code):
-                return code
+            if words in _called(code):
+                return _called(code)[words]
     return None
 
 
@@ -66,9 +71,10 @@ def _words(name: str) -> list[str]:
 
 
 @cache
-def _called(code: str) -> frozenset[str]:
-    """The code, and the names of the language in English and in itself, in lower case."""
-    names = {code, Locale("en").languages.get(code, code)}
+def _called(language: str) -> dict[frozenset[str], str]:
+    """The code of the language or of a variant by its name, in English and in the language itself, in lower case."""
+    locales, codes = [Locale("en")], {language, *(code for code in (*OLDER, "nb") if means(code, language))}
     with suppress(UnknownLocaleError, ValueError):
-        names.add(Locale.parse(code).languages.get(code, code))
-    return frozenset(" ".join(_words(name)) for name in names)
+        locales.append(Locale.parse(language))
+    named = [item for locale in locales for item in locale.languages.items() if item[0].split("_")[0] in codes]
+    return {frozenset(_words(name)): code for code, name in [(language, language), *named]}

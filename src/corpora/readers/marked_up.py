@@ -9,7 +9,6 @@ from typing import ClassVar
 from xml.etree import ElementTree
 from xml.parsers.expat import ErrorString, errors
 
-from corpora.language_codes import shortest
 from corpora.readers.inline_codes import running_text
 from corpora.readers.reader import INVALID, MALFORMED, NOT_A_TRANSLATION, Block, Input, Reader, rows
 from corpora.readers.states import is_translation
@@ -149,17 +148,18 @@ def _around(prefixes: set[bytes]) -> bytes:
 class Tmx(Units):
     format = "tmx"
     suffixes = (".tmx",)
+    options = ("variants",)
 
     tags = Tags("tu", "tmx")
 
     def record(self, unit: ElementTree.Element, stretch: Stretch) -> tuple[str | None, ...]:
-        sides: dict[str, str] = {}
+        texts: list[str | None] = [None] * len(self.selection.languages)
         for variant in unit.iterfind("tuv"):
             segment = variant.find("seg")
-            if segment is not None:
-                code = variant.get(XML_LANGUAGE) or variant.get("lang") or ""
-                sides.setdefault(shortest(code), running_text(segment))
-        return tuple(map(sides.get, self.selection.languages))
+            side = self.selection.sides[variant.get(XML_LANGUAGE) or variant.get("lang") or ""]
+            if segment is not None and side is not None and texts[side] is None:
+                texts[side] = running_text(segment)
+        return tuple(texts)
 
 
 class Xliff(Units):
@@ -167,6 +167,7 @@ class Xliff(Units):
 
     format = "xliff"
     suffixes = (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff")
+    options = ("variants",)
 
     tags = Tags("trans-unit|segment", "xliff", about="xliff|file", scopes="file|group|unit")
 
@@ -174,17 +175,19 @@ class Xliff(Units):
         found = (unit.find("source"), unit.find("target"))
         if not is_translation(unit, found[1], stretch.translate):
             return NOT_A_TRANSLATION
-        languages = list(_languages(stretch.about))
-        texts = [None if side is None else running_text(side) or None for side in found]
-        if not languages[1]:  # it may be left out
-            others = [code for code in self.selection.languages if code != languages[0]]
-            languages[1] = others[0] if len(others) == 1 else None
-        sides = dict(zip(languages, texts, strict=True))
-        return tuple(map(sides.get, self.selection.languages))
+        codes = _languages(stretch.about)
+        source, target = (self.selection.sides[code] if code else None for code in codes)
+        texts: list[str | None] = [None] * len(self.selection.languages)
+        if not codes[1] and source is not None and len(texts) == 2:  # it may be left out
+            target = 1 - source
+        for side, element in zip((source, target), found, strict=True):
+            if side is not None and element is not None:
+                texts[side] = running_text(element) or None
+        return tuple(texts)
 
 
 @lru_cache(maxsize=16)  # of all units of a file the same
 def _languages(about: bytes) -> tuple[str | None, ...]:
     """Source and target language of a file of XLIFF, by its tags."""
     found = (_SOURCE.search(about), _TARGET.search(about))
-    return tuple(match and shortest(match[1].decode(errors="replace")) for match in found)
+    return tuple(match and match[1].decode(errors="replace") for match in found)

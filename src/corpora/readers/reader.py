@@ -6,11 +6,14 @@ without line feeds.
 
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from re import Pattern
 from typing import Any, ClassVar, NamedTuple
 
+from corpora.language_codes import Sides
 from formats import records
 from nmt_frontier.errors import UserError
 from nmt_frontier.text.encodings import as_utf8, line_feeds, undecodable
@@ -67,13 +70,19 @@ class Input(NamedTuple):
         return reason
 
 
-class Selection(NamedTuple):
+@dataclass(frozen=True)
+class Selection:
     """Which sentences of a file belong to a corpus; each reader uses the fields of its format."""
 
     languages: list[str]
     columns: list[int | str]  # one a language, numbered from 0, or named
     query: str | None = None
     parameters: dict[str, str | int] | None = None  # of the query
+    variants: Mapping[str, str] = field(default_factory=dict)  # the one that is read, by language
+
+    @cached_property
+    def sides(self) -> Sides:
+        return Sides(self.variants.get(code, code) for code in self.languages)
 
 
 class Reader(ABC):

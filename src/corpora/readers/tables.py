@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from corpora.language_codes import shortest
 from corpora.readers.header import FIRST_ROWS, HEADER, header_row, places_by_header
 from corpora.readers.reader import INVALID, MALFORMED, NO_COLUMN, Block, Input, Reader, Selection, decoded, rows
 from nmt_frontier.errors import UserError
@@ -23,17 +22,18 @@ _INVALID = "\udcff"  # stands for a line that cannot be decoded; no text that co
 Row = tuple[Any, ...] | str  # or the reason to drop it
 
 
-def by_language(languages: list[str], columns: list[int | str], fields: Mapping[str, object]) -> Row:
+def by_language(selection: Selection, fields: Mapping[str, object]) -> Row:
     """The sides among these fields: by their names in the configuration, else by their language codes."""
-    sides = []
-    for code, column in zip(languages, columns, strict=True):
+    texts = []
+    for side, (code, column) in enumerate(zip(selection.languages, selection.columns, strict=True)):
         value = fields.get(column if isinstance(column, str) else code)
         if value is None and not isinstance(column, str):
-            value = next((fields[key] for key in fields if shortest(key) == code), None)
+            found = [key for key in fields if selection.sides[key] == side]
+            value = fields[found[0]] if found else None
         if not isinstance(value, str | None):
             return MALFORMED
-        sides.append(value)
-    return tuple(sides)
+        texts.append(value)
+    return tuple(texts)
 
 
 class Jsonl(Reader):
@@ -48,20 +48,18 @@ class Jsonl(Reader):
         return rows(self._rows(chunks, file), file, len(self.selection.languages))
 
     def _rows(self, chunks: Iterable[bytes], file: Input) -> Iterator[Row]:
-        languages, columns = self.selection.languages, self.selection.columns
         for number, line in _numbered(chunks, file):
             if line == _INVALID:
                 yield INVALID
             elif line.strip():
-                row = self._row(line, languages, columns)
+                row = self._row(line)
                 yield (
                     file.broken(MALFORMED, f"line {number:,}", ": no JSON object with text", line)
                     if row == MALFORMED
                     else row
                 )
 
-    @staticmethod
-    def _row(line: str, languages: list[str], columns: list[int | str]) -> Row:
+    def _row(self, line: str) -> Row:
         try:
             fields = msgspec.json.decode(line)
         except (msgspec.DecodeError, RecursionError):
@@ -69,7 +67,7 @@ class Jsonl(Reader):
         if not isinstance(fields, dict):
             return MALFORMED
         inside = fields.get("translation")
-        return by_language(languages, columns, inside if isinstance(inside, dict) else fields)
+        return by_language(self.selection, inside if isinstance(inside, dict) else fields)
 
 
 def _numbered(chunks: Iterable[bytes], file: Input) -> Iterator[tuple[int, str]]:

@@ -52,6 +52,7 @@ class AddressedSource(StoredSource[Address]):
             columns=[columns.get(code, number) for number, code in enumerate(self.languages)],
             query=self.entry.query,
             parameters={"source": source, "target": target},
+            variants=self.entry.variants or {},
         )
 
     def originals(self) -> Iterator[Copy]:

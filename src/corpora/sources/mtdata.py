@@ -20,13 +20,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from corpora.language_codes import shortest
 from corpora.readers import READERS
 from corpora.readers.reader import Reader, Selection
 from corpora.sources.addressed import WebFile
 from corpora.sources.place import Copy, Place, Texts
 from corpora.sources.stored import StoredSource
 from nmt_frontier.errors import UserError
+from nmt_frontier.languages import shortest
 
 if TYPE_CHECKING:
     from mtdata.entry import DatasetId
@@ -152,13 +152,15 @@ class Mtdata(StoredSource[str]):
     def originals(self) -> Iterator[Copy]:
         published = look_up(identifier := self.address)
         for code in self.languages:
-            if code not in published.languages:
+            if shortest(code) not in published.languages:
                 raise UserError(f"mtdata: {identifier} is in {', '.join(published.languages)}, it has no {code}")
-        rows = [published.languages.index(code) for code in self.languages]
+        rows = [published.languages.index(shortest(code)) for code in self.languages]
         files: list[Place] = [WebFile(url, member) for url in published.urls for member in published.members or (None,)]
         reader = READERS[published.format]
         if reader.one_file:
-            yield Copy(reader(Selection(self.languages, [published.columns[row] for row in rows])), {None: files})
+            columns: list[int | str] = [published.columns[row] for row in rows]
+            selection = Selection(self.languages, columns, variants=self.entry.variants or {})
+            yield Copy(reader(selection), {None: files})
             return
         if len(files) != len(published.languages):
             raise UserError(f"mtdata: {identifier} is {len(files)} files, not one for each language; give its url")

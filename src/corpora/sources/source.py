@@ -8,7 +8,8 @@ from typing import ClassVar, Generic, TypeVar
 
 from msgspec.json import encode
 
-from corpora.readers.reader import BROKEN, Block, Unread
+from corpora.language_codes import Sides
+from corpora.readers.reader import BROKEN, NO_SIDE, Block, Unread
 from corpora.settings import Corpus
 from nmt_frontier.errors import UserError
 
@@ -18,12 +19,13 @@ Address = TypeVar("Address")
 class Text(ABC):
     """The text of a corpus, to be read once. ``checksums`` (sha256 by language) are complete after verify().
 
-    ``unread`` fills up with what cannot be read.
+    ``unread`` fills up with what cannot be read, ``sides`` with the codes of languages that the files have.
     """
 
     def __init__(self) -> None:
         self.checksums: dict[str, str] = {}
         self.unread = Unread()
+        self.sides = Sides([])
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
@@ -54,7 +56,7 @@ class Source(ABC, Generic[Address]):
 
     def _identity(self, address: Address | str) -> str:
         entry = self.entry
-        decisive = (self.key, address, entry.member, entry.columns, entry.query, entry.names)
+        decisive = (self.key, address, entry.member, entry.columns, entry.query, entry.names, entry.variants)
         return encode(decisive, order="sorted").decode()
 
     @abstractmethod
@@ -75,15 +77,18 @@ def languages(entry: Corpus, pair: list[str]) -> list[str]:
     return pair[:1] if entry.role == "monolingual" else pair
 
 
+MOST_LETTERS = 200  # of a list of codes
 WHOLE_ROLES = ("dev", "test")  # a score is of all lines, or says so by invalid: drop
 
 
 class CountedCorpus:
-    """A corpus being read. ``dropped`` counts the lines left out, by reason."""
+    """A corpus being read. ``dropped`` counts the lines left out, by reason; ``remarks`` say at the end what a person
+    should know: that most lines lack a language, or that a language has several variants."""
 
     def __init__(self, name: str, entry: Corpus):
         self.name = name
         self.dropped: Counter[str] = Counter()
+        self.remarks: list[str] = []
         self._expected, self._maximum = entry.lines, entry.max_lines
         share = 0.0 if entry.role in WHOLE_ROLES else entry.invalid_share
         self._allowed = 1.0 if entry.invalid == "drop" else share
@@ -104,12 +109,21 @@ class CountedCorpus:
             if full:
                 break
         self._require_readable(read, text.unread)
+        has = f"; its languages are {', '.join(filter(None, text.sides))[:MOST_LETTERS]}" if any(text.sides) else ""
         if not kept:
-            dropped = f"; of {read:,} lines all were dropped: {dict(self.dropped)}" if read else ""
+            dropped = f"; of {read:,} lines all were dropped: {dict(self.dropped)}{has}" if read else ""
             raise UserError(f"{self.name}: the text is empty{dropped}")
+        self.remarks += self._remarks(read, text.sides, has)
         if self._expected not in (None, read) and kept != self._maximum:
             configured = f"its configuration says {self._expected:,}"
             raise UserError(f"{self.name}: has {read:,} lines, {configured}; mend one of the two")
+
+    def _remarks(self, read: int, sides: Sides, has: str) -> Iterator[str]:
+        if (lost := self.dropped[NO_SIDE]) > read / 2:
+            yield f"{self.name}: {lost:,} of {read:,} lines lack one of the languages ({NO_SIDE}){has}"
+        for codes in sides.variants():
+            remedy = "variants (tmx, xliff) or columns (tables) chooses one"
+            yield f"{self.name}: {' and '.join(codes)} are read as one language, the first of a unit; {remedy}"
 
     def _require_readable(self, read: int, unread: Unread) -> None:
         broken = sum(self.dropped[reason] for reason in BROKEN)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from corpora.download import Unreachable
+from corpora.language_codes import means
 from corpora.readers import READERS, by_name
 from corpora.readers.reader import Reader, Selection
 from corpora.readers.text import Lines
@@ -84,6 +85,7 @@ def entry_problems(source: "StoredSource[Any]") -> Iterator[str]:
     """A line for each problem, which begins with the key."""
     yield from _missing_languages(source)
     yield from _equal_sides(source)
+    yield from _variant_problems(source)
     yield from _checksum_problems(source)
     if source.reader and len(source.languages) > 1:
         yield from _placeholder_problems(source, source.reader)
@@ -109,6 +111,14 @@ def _equal_sides(source: "StoredSource[Any]") -> Iterator[str]:
         )
         if len(sides) > 1 and len({*sides}) == 1:
             yield f"{key}: {' and '.join(source.languages)} are both {what}{sides[0]}"
+
+
+def _variant_problems(source: "StoredSource[Any]") -> Iterator[str]:
+    for language, code in (source.entry.variants or {}).items():
+        if language not in source.pair:
+            yield f"variants: {language} is none of the study's languages {' and '.join(source.pair)}"
+        elif not means(code, language):
+            yield f"variants: {code} is no variant of {language}"
 
 
 def _checksum_problems(source: "StoredSource[Any]") -> Iterator[str]:

@@ -44,6 +44,7 @@ class StoredText(Text):
     def __init__(self, name: str, entry: Corpus, copy: Copy, parts: Parts, cache: Path):
         super().__init__()
         self._name, self._entry, self._copy, self._cache = name, entry, copy, cache
+        self.sides = copy.reader.selection.sides
         self._files = {code: HashedFiles(of_text) for code, of_text in parts.items()}
 
     def blocks(self) -> Iterator[Block]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from corpora.language_codes import means
 from formats.counts import dropped_by_half
 from nmt_frontier import machine
 from nmt_frontier.command_line import positive
@@ -52,6 +53,7 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     corpora = _with_dev(corpora, notes)
     looks = [look(corpus, pair, text.cleaning(pair), options.invalid, SEED) for corpus in corpora]
     small = (one for one in looks if one.corpus.role in ("dev", "test") and one.lines < FEWEST)
+    notes += [remark for one in looks for remark in one.remarks]
     notes += [f"{one.corpus.name}: a set of {one.lines} lines is too small to judge quality by" for one in small]
     notes += [line for one in looks for line in dropped_by_half(one.corpus.name, one.lines, _reasons(one))]
     missing = [role for role in ("dev", "test") if not any(corpus.role == role for corpus in corpora)]
@@ -70,7 +72,7 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
 
 def _require_arguments(pair: list[str], name: str) -> None:
     lines = [line for code in pair for line in problems(code, definition("language"))]
-    lines += [f"--source and --target are both {pair[0]}"] * (pair[0] == pair[1])
+    lines += [f"--source and --target are both {pair[0]}"] * means(*pair)
     if lines := [*lines, *problems(name, definition("name"))]:
         raise UserError("; ".join(lines))
 

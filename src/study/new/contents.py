@@ -13,7 +13,7 @@ import msgspec
 from common.document import Document
 from corpora.archives import Part, chunks, is_archive
 from corpora.language import Identifier
-from corpora.language_codes import shortest
+from corpora.language_codes import means
 from corpora.readers import COMPRESSED, by_name
 from corpora.readers.database import Sqlite
 from corpora.readers.header import header_row, places_by_header
@@ -21,6 +21,7 @@ from corpora.readers.reader import BREAKS, Input, Reader, Selection, Unread, dec
 from corpora.readers.tables import Csv, cells_of
 from corpora.readers.text import Lines, Tsv
 from nmt_frontier.errors import UserError
+from nmt_frontier.languages import shortest
 from nmt_frontier.text.encodings import MARKS, PO_DECLARATION, XML_DECLARATION, as_utf8
 
 FIRST_LINES = 500
@@ -28,7 +29,7 @@ GUESSED_BYTES = 1 << 16  # of a file that is not UTF-8
 LARGEST_SHARE = 0.05  # of lines that are not UTF-8 in a text that is, as invalid_share
 MOST_WORDS = 3  # of the name of a column
 _LANGUAGE_OF_MARKUP = re.compile(
-    rb"""(?:<tuv\b[^>]*\blang|source-language|target-language|srcLang|trgLang)=["']([A-Za-z_-]+)["']"""
+    rb"""(?:<tuv\b[^>]*\blang|source-language|target-language|srcLang|trgLang)\s*=\s*["']([\w@.-]+)["']"""
 )
 TABBED = 0.95  # share of lines with a tab from which on a file of lines is TSV
 
@@ -114,7 +115,7 @@ def columns(path: Path, reader: type[Reader], encoding: str | None, pair: list[s
     Raises UserError if they cannot be identified.
     """
     names, rows = _rows(path, reader, encoding, pair)
-    if {*pair} <= {shortest(name) for name in names if name.isascii()}:
+    if all(any(means(name, code) for name in names if name.isascii()) for code in pair):
         return None
     if not rows:
         raise UserError(f"{path}: has no row of text among its first lines")
@@ -125,7 +126,7 @@ def columns(path: Path, reader: type[Reader], encoding: str | None, pair: list[s
     languages = {column: language(of_column) for column, of_column in texts.items()}
     sides: list[int | None] = []
     for code in pair:  # of several columns in a language the longest: the others are names and numbers
-        of_language = [column for column, (label, _) in languages.items() if label == code]
+        of_language = [column for column, (label, _) in languages.items() if means(label, code)]
         sides.append(max(of_language, key=lambda column: sum(map(len, texts[column])), default=None))
     if None in sides and len(texts) == len(pair):  # take the other one; reading the whole text checks its language
         others = [column for column in texts if column not in sides]
@@ -212,7 +213,7 @@ def require_languages(path: Path, pair: list[str]) -> None:
     """
     head = next(as_utf8(chunks(Part(path)), str(path), None, XML_DECLARATION), b"")
     codes = sorted({shortest(code.decode()) for code in _LANGUAGE_OF_MARKUP.findall(head)})
-    missing = [code for code in pair if code not in codes]
+    missing = [code for code in pair if shortest(code) not in codes]
     if missing and not (b"<xliff" in head and len(codes) == 1 and len(missing) == 1):
         has = f"it has {', '.join(codes) or 'no unit with a language'}"
         raise UserError(f"{path}: has no {' and no '.join(missing)} in its first units; {has}")

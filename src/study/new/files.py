@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common.document import Document
+from corpora.language_codes import Sides
 from corpora.readers import COMPRESSED, by_name
 from corpora.readers.marked_up import Tmx, Xliff
 from corpora.readers.reader import Reader
@@ -126,8 +127,8 @@ def _with_sides(files: list[FoundFile], pair: list[str], notes: list[str]) -> It
     """The files; those without a language in their names get that of their first lines."""
     for file in files:
         code, share = language(first_lines(file.path, file.encoding)) if file.side is None else (pair[file.side], 1.0)
-        if code in pair:
-            yield SideFile(file.path, file.stem, pair.index(code), file.role, file.reader, file.encoding)
+        if (side := Sides(pair)[code]) is not None:
+            yield SideFile(file.path, file.stem, side, file.role, file.reader, file.encoding)
         else:
             notes.append(f"{file.path}: looks like {code} ({100 * share:.0f} % of its first lines), it is left out")
 
@@ -200,12 +201,11 @@ def _understood(
     while Path(name).suffix.lower() in (*COMPRESSED, *format.suffixes, ".txt"):
         name = name.removesuffix(Path(name).suffix)
     parts = naming.SEPARATORS.split(name)
-    words = parts[::2]
-    role = naming.role([word.lower() for word in words])
+    role = naming.role([word.lower() for word in parts[::2]])
     if format.one_file:
         return FoundFile(path, name, None, role, format, encoding)
-    place, code = naming.language(words, pair)
-    stem, side = naming.stem(parts, place), naming.SIDE_WORDS.get(code, pair.index(code) if code in pair else None)
+    places, code = naming.language(parts, sides := Sides(pair))
+    stem, side = naming.stem(parts, places), naming.SIDE_WORDS.get(code, sides[code])
     if code and side is None:
         notes.append(f"{path}: its name says {code}, it is left out")
         foreign.add(stem)

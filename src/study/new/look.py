@@ -20,6 +20,7 @@ from common.document import Document
 from corpora import duplicates, rules
 from corpora.download import CACHE
 from corpora.funnel import KEPT, Funnel
+from corpora.language_codes import means
 from corpora.sources import source_of
 from corpora.sources.source import CountedCorpus, languages
 from corpora.text_features import Measured, characters
@@ -55,6 +56,7 @@ class Look:
     lines: int
     read_errors: dict[str, int]  # lines that the reader left out, by reason
     problems: list[str]  # the first of them
+    remarks: list[str]  # of corpora.sources.source
     counts: Shard  # of corpora.funnel, as in the study but for languages, duplicates and held-out sets
     words: list[float]  # the mean of a line, for each side
     in_script: list[float]  # the share of the letters of each side in a script of its language
@@ -70,8 +72,9 @@ class Look:
         return self.counts["lines_out"] - self.repeats
 
     def share(self, side: int, code: str) -> float:
-        """The share of the identified lines of a side with this label of langid.py."""
-        return self.languages[side][code] / self.identified if self.identified else 0.0
+        """The share of the identified lines of a side that langid.py takes for this language."""
+        found = sum(count for label, count in self.languages[side].items() if means(label, code))
+        return found / self.identified if self.identified else 0.0
 
 
 def look(corpus: FoundCorpus, pair: list[str], cleaning: Document, invalid: str, seed: int) -> Look:
@@ -105,9 +108,9 @@ def look(corpus: FoundCorpus, pair: list[str], cleaning: Document, invalid: str,
         occurrences = np.stack([_occurrences(sides, column, hashes[column]) for column in (0, 1)], axis=1)
     words, letters, in_script = sums
     looked = Look(
-        corpus, counts["lines_in"] + sum(counted.dropped.values()), dict(counted.dropped), read.unread.problems, counts,
-        (words / counts["lines_in"]).tolist(), (in_script / np.maximum(letters, 1)).tolist(), repeats[0],
-        repeats[1] - repeats[0], reservoir.records, occurrences, min(len(reservoir.records), IDENTIFIED),
+        corpus, counts["lines_in"] + sum(counted.dropped.values()), dict(counted.dropped), read.unread.problems,
+        counted.remarks, counts, (words / counts["lines_in"]).tolist(), (in_script / np.maximum(letters, 1)).tolist(),
+        repeats[0], repeats[1] - repeats[0], reservoir.records, occurrences, min(len(reservoir.records), IDENTIFIED),
     )  # fmt: skip
     sides_of_sample = zip(*looked.sample[:IDENTIFIED], strict=True)
     looked.languages = [Counter(identifier().labels(list(side))) for side in sides_of_sample]
@@ -128,9 +131,10 @@ def _require_languages(looked: Look, codes: list[str]) -> None:
     """Raises UserError for a side that looks like another language, unless that is a close relative."""
     for side, (name, code) in enumerate(zip(("source", "target"), codes, strict=False) if looked.identified else ()):
         label, count = looked.languages[side].most_common(1)[0]
-        if label != code and count >= WRONG * looked.identified and langcodes.tag_distance(code, label) > CLOSE:
+        close = means(label, code) or langcodes.tag_distance(code, label) <= CLOSE
+        if count >= WRONG * looked.identified and not close:
             sampled = f"{100 * count / looked.identified:.0f} % of {looked.identified:,} sampled lines"
-            swapped = "; are the sides swapped?" * (len(codes) > 1 and label == codes[1 - side])
+            swapped = "; are the sides swapped?" * (len(codes) > 1 and means(label, codes[1 - side]))
             raise UserError(f"{looked.corpus}: the {name} side looks like {label} ({sampled}), not {code}{swapped}")
 
 
@@ -220,7 +224,7 @@ def _eligible(look: Look, pair: list[str]) -> list[Record]:
     if not all(identifies(look, side, code) for side, code in enumerate(pair)):
         return once
     labels = [identifier().labels([record[side] for record in once]) for side in (0, 1)]
-    return [record for record, *found in zip(once, *labels, strict=True) if found == pair]
+    return [record for record, *found in zip(once, *labels, strict=True) if all(map(means, found, pair))]
 
 
 def identifies(look: Look, side: int, code: str) -> bool:

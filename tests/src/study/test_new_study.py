@@ -185,6 +185,35 @@ def test_po_says_its_encoding_itself(tmp_path):
     assert contents.encoding(tmp_path / "x.po", None) is None
 
 
+CODES = [  # the study's languages; the files of its pairs, and those that are left out by their names
+    (("en", "no"), "x.en x.nb", "x.nn x.nn_NO"),
+    (("en", "nb"), "en/x.txt no/x.txt", "nn_NO/x.txt"),
+    (("nb", "en"), "x.no-NO.gz x.en-GB.gz", "x.da"),
+    (("en", "no"), "x_english.txt x_bokmål.txt", "x_nynorsk.txt"),
+    (("en", "zh"), "x.en-zh_tw.en x.en-zh_tw.zh_tw", "x.en-zh_tw.ja"),
+    (("en", "zh"), "x.en x.zt", "x.ja"),
+    (("pt", "en"), "x.pt_br x.en_us", "x.br"),
+    (("en", "pt"), "x.eng x.pb", "x.fr_ca"),
+    (("en", "ro"), "x.en x.mo", "x.mk"),
+    (("en", "he"), "x.en x.iw", "x.ar"),
+    (("en", "sr"), "x.en x.sr@latin", "x.hr"),
+    (("en", "cs"), "x.en x.cz", "x.sk"),
+]
+
+
+@pytest.mark.parametrize(("pair", "kept", "others"), CODES, ids=[kept for _, kept, _ in CODES])
+def test_codes_in_names_are_those_of_any_program(tmp_path, pair, kept, others):
+    written(tmp_path, dict.fromkeys([*kept.split(), *others.split()], ["Text."] * 9))
+    found, notes = files.corpora([tmp_path], [*pair])
+    assert [path.relative_to(tmp_path).as_posix() for path in found[0].paths] == kept.split() and len(found) == 1
+    assert [note.split(": ")[0] for note in notes] == sorted(str(tmp_path / name) for name in others.split())
+
+
+def test_old_codes_of_other_languages_are_words(tmp_path):
+    found, notes = roles(tmp_path, {"data.in": HEAD["en"], "data.mo": HEAD["fr"]})
+    assert [*found.values()] == [("train", "data.in", "data.mo")] and not notes
+
+
 def test_other_languages_and_single_sides_are_noted(tmp_path):
     found, notes = roles(tmp_path, A | {"a.de": GERMAN[:40], "more.en": ENGLISH[40:80], "README.md": ["x"]})
     assert found == {"a": FOUND, "more": ("monolingual", "more.en")}

@@ -6,7 +6,7 @@ text, follow. Text is split by the SentencePiece model where there is one, else 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.importers.found import SHARED_NAMES, ImportOptions, named, tokenizer_files
 from nmt_frontier.importers.huggingface_folder import about_tokenizer
+from nmt_frontier.languages import shortest
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.text import tokenizers
 
@@ -94,7 +95,8 @@ def vocabulary(
     if options.languages and (own := f"<2{options.languages[1]}>") in pieces.languages:
         prefix = [own]
     elif any(map(LANGUAGE.fullmatch, pieces.languages.values())):
-        given = options.languages or (about.get("src_lang"), about.get("tgt_lang"))
+        named = options.languages or (about.get("src_lang"), about.get("tgt_lang"))
+        given = [_own(language, pieces.languages) for language in named]
         for language in given:
             if language not in pieces.languages:
                 some = f"{len(pieces.languages)}, like {', '.join([*pieces.languages][:3])}"
@@ -104,6 +106,12 @@ def vocabulary(
     return Vocabulary(
         pieces.all, pieces.all, unknown, prefix, [pieces.all[end]], target, pieces.languages, pieces.hidden
     )
+
+
+def _own(language: str | None, codes: Collection[str]) -> str | None:
+    """The model's code of a language, such as deu_Latn for de; the language as it is if no code or several fit."""
+    alike = [code for code in codes if language and shortest(code) == shortest(language)]
+    return alike[0] if len(alike) == 1 and language not in codes else language
 
 
 def _splitter(folder: Path, options: ImportOptions) -> Mapping[str, Path]:

@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
 
+from nmt_frontier.languages import shortest
 from nmt_frontier.text.alignment import stretched
 from nmt_frontier.text.items import Finder
 from nmt_frontier.text.stage import Context, Stage, Translation
 
 Case = Literal["", "upper", "title"]
 
-DOTTED = ("tr", "az", "crh", "tur", "aze", "azj")  # languages where a capital i has a dot, and a small I has none
+DOTTED = ("tr", "az", "crh")  # languages where a capital i has a dot, and a small I has none
 UPPER_WORDS, TITLE_WORDS = 2, 4  # that a line must have, but for a lone word of five letters, or with ! or ?
 PER_COMMA = 3  # words of a line in Title Case, or fewer, are a list of names
 
@@ -44,7 +45,7 @@ class Capitals(Stage[Case]):
     """
 
     def __init__(self, source: str | None, target: str | None, counts: Counter[str]):
-        self._source, self._target = (re.split("[-_]", code or "")[0] for code in (source, target))
+        self._source, self._target = (shortest(code or "") for code in (source, target))
         self._finder, self._counts = Finder(("url", "email", "tag", "placeholder")), counts  # the kinds with letters
 
     @classmethod
@@ -73,7 +74,7 @@ class Capitals(Stage[Case]):
         if not (case := _case(text)):
             return line, ""
         text = self._lower(text) if case == "upper" else _LETTERS.sub(self._lower_word, text)
-        if self._source in ("en", "eng"):
+        if self._source == "en":
             text = _ENGLISH_I.sub("I", text)
         if not _LONE.fullmatch(text):  # models know a lone word in lower case
             text = _BEGINS.sub(lambda match: match[1] + match[2] + _title(match[3], self._source), text)

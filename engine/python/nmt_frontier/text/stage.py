@@ -59,7 +59,7 @@ class Again(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What stages know of a model: codes of its languages, and SentencePiece's models, if it has any.
+    """What stages know of a model: its languages in ISO 639-1, and SentencePiece's models, if it has any.
 
     counts: what happens to texts, by name; stages add to it when they restore a text.
     """
