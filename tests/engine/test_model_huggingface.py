@@ -10,6 +10,7 @@ from translation import plain
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
 from nmt_frontier.importers.found import ImportOptions
+from nmt_frontier.importers.huggingface_folder import sides
 from nmt_frontier.importers.model import export, find
 from nmt_frontier.model import safetensors
 from nmt_frontier.model.native_vocabulary import Vocabulary
@@ -231,6 +232,19 @@ def test_faults_of_families_in_one_line(tmp_path, kind, file, change, message):
     with pytest.raises(UserError, match=message) as caught:
         find(tmp_path / "model", ImportOptions(languages=LANGUAGES.get(kind)))
     assert "\n" not in str(caught.value)
+
+
+NAMES = {
+    "opus-mt-en-de": ("en", "de"), "opus-mt-tc-big-en-ja": ("en", "ja"), "opus-mt-tc-base-uk-hu": ("uk", "hu"),
+    "opus-mt-tc-bible-big-deu_eng-mul": ("deu_eng", "mul"), "opus-mt_tiny_eng-deu": ("eng", "deu"),
+    "models--Helsinki-NLP--opus-mt-tc-big-en-pt_br/snapshots/0a1b": ("en", "pt_br"), "opus-mt-en-de-int8": ("en", "de"),
+    "marian-en-de": (None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_a_folder_says_languages_and_not_what_kind_of_model(tmp_path, name):
+    assert sides(tmp_path / name) == NAMES[name]
 
 
 @pytest.mark.parametrize("languages", [None, ("en", "xx")])

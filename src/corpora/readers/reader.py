@@ -94,6 +94,7 @@ class Reader(ABC):
     options: ClassVar[tuple[str, ...]] = ()  # keys of the configuration that only this format has
     required: ClassVar[tuple[str, ...]] = ()  # the necessary ones
     binary: ClassVar[bool] = False  # without an encoding
+    timed: ClassVar[bool] = False  # its sides are paired by corpora.readers.subtitles.by_time, not line by line
     column_types: ClassVar[tuple[type, ...]] = (int,)  # of ``columns``: numbers, names
 
     def __init__(self, selection: Selection):

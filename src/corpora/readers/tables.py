@@ -24,11 +24,11 @@ Row = tuple[Any, ...] | str  # or the reason to drop it
 
 def by_language(selection: Selection, fields: Mapping[str, object]) -> Row:
     """The sides among these fields: by their names in the configuration, else by their language codes."""
-    texts = []
-    for side, (code, column) in enumerate(zip(selection.languages, selection.columns, strict=True)):
+    texts: list[str | None] = []
+    for code, column in zip(selection.languages, selection.columns, strict=True):
         value = fields.get(column if isinstance(column, str) else code)
         if value is None and not isinstance(column, str):
-            found = [key for key in fields if selection.sides[key] == side]
+            found = [key for key in fields if selection.sides[key] == len(texts)]
             value = fields[found[0]] if found else None
         if not isinstance(value, str | None):
             return MALFORMED

@@ -190,7 +190,10 @@ class StoredSource(Source[Address]):
         yield from ()
 
     def problems(self) -> Iterator[str]:
-        yield from entry_problems(self)
+        try:
+            yield from entry_problems(self)
+        except UserError as error:  # a format that no reader knows
+            yield f"{self.key}: {error}"
 
     def origins(self) -> list[str]:
         return [str(place) for place in next(self.originals()).places]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from corpora.archives import Part, chunks
 from corpora.readers.reader import Block, Input, Reader, Unread
+from corpora.readers.subtitles import by_time
 from corpora.settings import Corpus
 from corpora.sources.place import Copy, Parts, in_cache
 from corpora.sources.source import Text
@@ -50,6 +51,8 @@ class StoredText(Text):
     def blocks(self) -> Iterator[Block]:
         reader, encoding = self._copy.reader, self._entry.encoding
         sides = {str(code): files.blocks(reader, self.unread, encoding) for code, files in self._files.items()}
+        if reader.timed:
+            return by_time(sides)
         return aligned(self._name, sides) if len(sides) > 1 else next(iter(sides.values()))
 
     def verify(self) -> None:

@@ -2,7 +2,7 @@
 
 - ``files``: find texts among files, and the two sides of each, by their names
 - ``naming``: what a name says of language, side and role
-- ``contents``: format, language and columns of a file, by its first lines
+- ``contents``: format, language and columns of a file, by its first lines; ``encodings``: a guess of its encoding
 - ``look``: counts, lengths, duplicates and languages of the texts; missing dev and test sets from them
 - ``sizes``: shapes, steps and vocabulary for the text, the machine and the time
 - ``text``: the configuration with its comments

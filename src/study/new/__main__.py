@@ -1,8 +1,8 @@
 """Propose a study for a language pair: `python -m study.new --source en --target cs DATA...` writes configs/en-cs.yaml.
 
 DATA are files and folders: aligned files of one sentence a line, TSV, CSV, JSON Lines, Parquet, TMX, XLIFF, PO, SGM,
-compressed or not. The name of a file gives its language and its role (train, dev, test); the language may also be that
-of the text. Sizes are for this machine and the given hours, by the estimate of a dry run.
+subtitles, compressed or not. The name of a file gives its language and its role (train, dev, test); the language may
+also be that of the text. Sizes are for this machine and the given hours, by the estimate of a dry run.
 """
 
 import argparse

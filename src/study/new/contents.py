@@ -2,12 +2,12 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from itertools import islice
 from pathlib import Path
 
-import charset_normalizer
 import msgspec
 
 from common.document import Document
@@ -23,9 +23,9 @@ from corpora.readers.text import Lines, Tsv
 from nmt_frontier.errors import UserError
 from nmt_frontier.languages import shortest
 from nmt_frontier.text.encodings import MARKS, PO_DECLARATION, XML_DECLARATION, as_utf8
+from study.new.encodings import guess
 
 FIRST_LINES = 500
-GUESSED_BYTES = 1 << 16  # of a file that is not UTF-8
 LARGEST_SHARE = 0.05  # of lines that are not UTF-8 in a text that is, as invalid_share
 MOST_WORDS = 3  # of the name of a column
 _LANGUAGE_OF_MARKUP = re.compile(
@@ -40,10 +40,10 @@ def unpacked(path: Path) -> Path:
     return name.with_suffix("") if name.suffix in COMPRESSED else name
 
 
-def encoding(path: Path, named: str | None) -> str | None:
+def encoding(path: Path, named: str | None, pair: Iterable[str] = ()) -> str | None:
     """The encoding that a configuration has to say: ``named``, if the file is not UTF-8 and says nothing itself.
 
-    Raises UserError with a guess if none is named.
+    Raises UserError with a guess by the languages of the pair if none is named.
     """
     head = next(chunks(Part(path)), b"")
     declared = XML_DECLARATION.match(head) or PO_DECLARATION.match(head)
@@ -54,13 +54,13 @@ def encoding(path: Path, named: str | None) -> str | None:
     if 0 not in head and sum(map(_is_utf8, lines[:-1] or lines)) >= (1 - LARGEST_SHARE) * len(lines[:-1] or lines):
         return None
     if named is None and head:
-        best = charset_normalizer.from_bytes(head[:GUESSED_BYTES]).best()
-        guess = best.encoding if best else "another encoding"
+        best = guess(head, pair)
         places = [line for line in lines if not _is_utf8(line)] or lines
-        shown = places[0].decode(best.encoding, "replace").strip()[:80] if best and 0 not in head else ""
+        shown = places[0].decode(best, "replace").strip()[:80] if best and 0 not in head else ""
         example = f", with {shown!r} in it" * bool(shown)
-        remedy = f"if that is right, say --encoding {guess}; if not, another one, or --invalid drop"
-        raise UserError(f"{path}: is not UTF-8; it looks like {guess}{example}; {remedy}")
+        likely = best or "another encoding"
+        remedy = f"if that is right, say --encoding {likely}; if not, another one, or --invalid drop"
+        raise UserError(f"{path}: is not UTF-8; it looks like {likely}{example}; {remedy}")
     return None if named == "utf-8" else named
 
 
@@ -77,6 +77,15 @@ def first_lines(path: Path, encoding: str | None) -> list[str]:
     blocks = decoded(chunks(Part(path)), Input(str(path), Unread(), encoding), BREAKS)
     lines = (line for block in blocks for line in block.lines if line.strip())
     return list(islice(lines, FIRST_LINES))
+
+
+def sentences(path: Path, reader: type[Reader], encoding: str | None) -> list[str]:
+    """The first ones of a file of one language. Raises UserError if there is none."""
+    blocks = reader(Selection(["en"], [0])).blocks(chunks(Part(path)), Input(str(path), Unread(), encoding))
+    found = list(islice((text for block in blocks for text in block.columns[0] if text), FIRST_LINES))
+    if not found:
+        raise UserError(f"{path}: has no text among its first lines")
+    return found
 
 
 @cache

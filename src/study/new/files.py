@@ -14,7 +14,7 @@ from pathlib import Path
 
 from common.document import Document
 from corpora.language_codes import Sides
-from corpora.readers import COMPRESSED, by_name
+from corpora.readers import COMPRESSED, by_name, to_convert
 from corpora.readers.marked_up import Tmx, Xliff
 from corpora.readers.reader import Reader
 from corpora.readers.tables import Csv, Jsonl
@@ -22,13 +22,17 @@ from corpora.readers.text import Tsv
 from corpora.sources.stored import LANGUAGE
 from nmt_frontier.errors import UserError
 from study.new import contents, naming
-from study.new.contents import columns, first_lines, language, reader, require_languages, unpacked
+from study.new.contents import columns, language, reader, require_languages, sentences, unpacked
 
 NO_TEXT = {  # in a folder
-    ".md", ".rst", ".json", ".yaml", ".yml", ".html", ".xml", ".pdf", ".doc", ".docx", ".xls", ".xlsx", ".tex", ".py",
-    ".sh", ".log", ".ids",
+    ".md", ".rst", ".json", ".yaml", ".yml", ".html", ".xml", ".tex", ".py", ".sh", ".log", ".ids",
 }  # fmt: skip
+# What systems and programs leave beside texts, also where a pattern such as data/* names it.
+LEFT_BEHIND = re.compile(
+    r"(eh)?thumbs(_.*)?\.db|desktop\.ini|icon\r|~\$.*|.*~|#.*#|.*\.(bak|tmp|swp|part|crdownload|lnk)", re.IGNORECASE
+)
 NOTES = re.compile(r"(readme|licen[sc]e|copying|changelog)([-_.].*)?")  # names that are no text either, without .txt
+NOT_UTF8 = "its name is not UTF-8"
 MOST_NAMED = 5  # files in a note
 
 
@@ -126,11 +130,15 @@ def _partners(file: SideFile, single: list[SideFile], pair: list[str]) -> str:
 def _with_sides(files: list[FoundFile], pair: list[str], notes: list[str]) -> Iterator[SideFile]:
     """The files; those without a language in their names get that of their first lines."""
     for file in files:
-        code, share = language(first_lines(file.path, file.encoding)) if file.side is None else (pair[file.side], 1.0)
+        code, share = (pair[file.side], 1.0) if file.side is not None else _language(file)
         if (side := Sides(pair)[code]) is not None:
             yield SideFile(file.path, file.stem, side, file.role, file.reader, file.encoding)
         else:
             notes.append(f"{file.path}: looks like {code} ({100 * share:.0f} % of its first lines), it is left out")
+
+
+def _language(file: FoundFile) -> tuple[str, float]:
+    return language(sentences(file.path, file.reader, file.encoding))
 
 
 def _source(paths: tuple[Path, Path], pair: list[str]) -> Document:
@@ -151,10 +159,13 @@ def corpora(data: Iterable[Path], pair: list[str], encoding: str | None = None) 
     """
     notes: list[str] = []
     foreign: set[str] = set()
-    listed = [(path, name, contents.encoding(path, encoding)) for path, name in _listed(data, notes)]
+    listed = [(path, name, contents.encoding(path, encoding, pair)) for path, name in _listed(data, notes)]
     files = [file for each in listed if (file := _understood(*each, pair, notes, foreign))]
     found = [_one_file(file, pair) for file in files if file.reader.one_file]
-    found += paired([file for file in files if not file.reader.one_file], pair, notes, foreign)
+    try:
+        found += paired([file for file in files if not file.reader.one_file], pair, notes, foreign)
+    except UserError as error:  # the other side may be one that cannot be named
+        raise UserError("; ".join([str(error), *(note for note in notes if NOT_UTF8 in note)])) from None
     if not any(corpus.role == "train" for corpus in found):
         alone = [f"{corpus} is the {pair[0]} side only" for corpus in found if corpus.role == "monolingual"]
         problem = f"no training pairs in {pair[0]} and {pair[1]} among the files"
@@ -173,24 +184,51 @@ def _listed(data: Iterable[Path], notes: list[str]) -> Iterator[tuple[Path, str]
     parent = Path(os.path.commonpath([path.absolute().parent for path in alone])) if alone else Path()
     for path in data:
         if path.is_dir():
-            names = {file: file.relative_to(path) for file in sorted(path.rglob("*")) if file.is_file()}
-            visible = {file: name for file, name in names.items() if not any(part[0] == "." for part in name.parts)}
-            if not any(map(_is_text, visible)):
-                raise UserError(f"{path}: a folder without texts")
-            if others := [file.name for file in visible if not _is_text(file)]:
-                more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
-                notes.append(f"{path}: left out by their names: {', '.join(others[:MOST_NAMED])}{more}")
-            yield from ((file, name.as_posix()) for file, name in visible.items() if _is_text(file))
-        elif path.is_file():
-            yield path, path.absolute().relative_to(parent).as_posix()
-        else:
+            yield from _in_folder(path, notes)
+        elif not path.is_file():
             raise UserError(f"{path}: no such file or folder")
+        elif _is_left_behind(path):
+            notes.append(f"{path}: left out by its name")
+        elif _can_be_named(path, notes):
+            yield path, path.absolute().relative_to(parent).as_posix()
+
+
+def _in_folder(folder: Path, notes: list[str]) -> Iterator[tuple[Path, str]]:
+    own: list[str] = []
+    names = {file: file.relative_to(folder) for file in sorted(folder.rglob("*")) if file.is_file()}
+    visible = {file: name for file, name in names.items() if not any(part[0] == "." for part in name.parts)}
+    named = {file: name for file, name in visible.items() if _can_be_named(file, own)}
+    advised = {file: advice for file in named if (advice := to_convert(file.name)) and not _is_left_behind(file)}
+    own += [f"{file}: {advice}; it is left out" for file, advice in advised.items()]
+    texts = {file: name for file, name in named.items() if file not in advised and _is_text(file)}
+    if not texts:
+        raise UserError("; ".join([f"{folder}: a folder without texts", *own]))
+    if others := [file.name for file in named if file not in texts and file not in advised]:
+        more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+        own.append(f"{folder}: left out by their names: {', '.join(others[:MOST_NAMED])}{more}")
+    notes += own
+    yield from ((file, name.as_posix()) for file, name in texts.items())
+
+
+def _can_be_named(path: Path, notes: list[str]) -> bool:
+    """Whether a configuration can name a file; a note if not."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        notes.append(f"{shown}: {NOT_UTF8}, which a configuration is in; rename it; it is left out")
+        return False
+    return True
+
+
+def _is_left_behind(path: Path) -> bool:
+    return LEFT_BEHIND.fullmatch(path.name) is not None
 
 
 def _is_text(path: Path) -> bool:
     name = unpacked(path)
     is_note = name.suffix in ("", ".txt") and NOTES.fullmatch(name.stem)
-    return name.suffix not in NO_TEXT and not is_note
+    return name.suffix not in NO_TEXT and not is_note and not _is_left_behind(path)
 
 
 def _understood(
@@ -200,7 +238,7 @@ def _understood(
     format = reader(path, encoding)
     while Path(name).suffix.lower() in (*COMPRESSED, *format.suffixes, ".txt"):
         name = name.removesuffix(Path(name).suffix)
-    parts = naming.SEPARATORS.split(name)
+    parts = naming.SEPARATORS.split(unicodedata.normalize("NFC", name))
     role = naming.role([word.lower() for word in parts[::2]])
     if format.one_file:
         return FoundFile(path, name, None, role, format, encoding)

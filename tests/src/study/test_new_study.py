@@ -3,6 +3,7 @@
 import gzip
 import json
 import math
+import os
 import re
 from collections import Counter
 from dataclasses import replace
@@ -17,6 +18,7 @@ from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from corpora import archives, grammar
 from corpora.availability import available
+from corpora.sources import source_of
 from nmt_frontier.errors import UserError
 from study import config, rates
 from study.configuration import typed
@@ -24,6 +26,7 @@ from study.estimate import wall_seconds
 from study.new import contents, files, sizes
 from study.new import look as look_module
 from study.new.__main__ import arguments, new
+from study.new.encodings import guess
 from study.new.look import look
 from study.new.text import Draft, _head, _yaml, cleaning, percent, text
 from study.rates import Rates
@@ -225,6 +228,80 @@ def test_sets_of_another_pair_are_left_out(tmp_path):
     found, notes = roles(tmp_path, A | {"test9.en": ENGLISH[:9], "test9.de": GERMAN[:9]})
     assert found == {"a": FOUND}
     assert "test9.en: a test set without a fr side, it is left out" in notes[-1]
+
+
+LEFT_BEHIND = ["Thumbs.db", "desktop.ini", "a.en.bak", "~$talk.docx", ".~lock.a.odt#", "a.en~", "a.fr.tmp"]
+
+
+def test_what_programs_leave_beside_texts_is_no_text(tmp_path):
+    found, notes = roles(tmp_path, A | {name: ["x"] for name in LEFT_BEHIND})
+    assert found == {"a": FOUND} and len(notes) == 1 and "Thumbs.db" in notes[0]
+    named = [path for path in sorted(tmp_path.iterdir()) if path.name[0] != "."]  # as data/*
+    found, notes = files.corpora(named, PAIR)
+    assert [corpus.name for corpus in found] == ["a"] and len(notes) == len(LEFT_BEHIND) - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("talk.docx", "save it as one, a sentence a line"), ("app_fr.properties", "with prop2po of the Translate Toolkit"),
+     ("memory.xlsx", "save it as CSV"), ("film.ass.gz", "convert it to .srt")],
+)  # fmt: skip
+def test_what_must_be_converted_is_told_with_the_way(tmp_path, name, advice):
+    found, notes = roles(tmp_path, A | {name: ["greeting=Hello"]})
+    assert found == {"a": FOUND} and len(notes) == 1 and advice in notes[0] and name in notes[0]
+    with pytest.raises(UserError, match=f"{name}: .*{advice}"):
+        files.corpora([tmp_path / name], PAIR)
+    (problem,) = source_of("x", config.corpus({"role": "train", "file": name}), PAIR).problems()
+    assert problem.startswith(f"file: {name}: ") and advice in problem
+
+
+def test_a_name_that_is_not_utf8_cannot_be_in_a_configuration(tmp_path, capsys):
+    written(tmp_path, A)
+    other = os.fsencode(tmp_path) + b"/f\xfcr.en"
+    os.rename(tmp_path / "a.en", other)
+    with pytest.raises(UserError, match=r"f\\xfcr.en: its name is not UTF-8"):
+        files.corpora([tmp_path], PAIR)
+    written(tmp_path, A)
+    for data in (tmp_path,), [*tmp_path.iterdir()]:
+        found, notes = files.corpora(data, PAIR)
+        assert [corpus.name for corpus in found] == ["a"]
+        assert len(notes) == 1 and "its name is not UTF-8" in notes[0] and notes[0].encode()
+
+
+def test_letters_of_names_may_be_composed_or_not(tmp_path):
+    """As those of a Mac."""
+    assert [*roles(tmp_path, {"fu\u0308r.en": HEAD["en"], "f\u00fcr.fr": HEAD["fr"]} | A)[0]] == ["a", "fur"]
+
+
+def test_subtitles_belong_together(tmp_path):
+    english, french = (
+        [f"00:00:{number:02},000 --> 00:00:{number:02},900\n{line}\n" for number, line in enumerate(lines)]
+        for lines in HEAD.values()
+    )
+    texts = {"film.eng.srt": english, "film.fr.srt": french, "talk.vtt": english, "exposé.vtt": french}  # by their text
+    found = [*roles(tmp_path, texts)[0].values()]
+    assert sorted(found) == [("train", "film.eng.srt", "film.fr.srt"), ("train", "talk.vtt", "exposé.vtt")]
+
+
+TEXTS = {
+    "de": ("Über den Wolken muß die Freiheit sein.\nEr möchte später zurückkommen.\n", "cp1252 cp850 mac_roman"),
+    "fr": ("Les élèves étaient déjà à l'école.\nOù êtes-vous allés cet été ?\n", "cp1252 mac_roman"),
+    "cs": ("Žluťoučký kůň úpěl ďábelské ódy.\nKde je nejbližší nádraží?\n", "cp1250 iso8859_2 cp852"),
+    "pl": ("Zażółć gęślą jaźń.\nGdzie jest najbliższa stacja?\n", "cp1250 iso8859_2"),
+    "lt": ("Vaikai bėga per žalią lauką.\nJis sakė, kad ateis vėliau.\n", "cp1257"),
+    "tr": ("Çocuklar yeşil tarlada koşuyor.\nDaha sonra geleceğini söyledi.\n", "cp1254 iso8859_9"),
+    "ru": ("Дети бегут по зелёному полю.\nГде ближайшая станция?\n", "cp1251 koi8_r cp866"),
+    "el": ("Τα παιδιά τρέχουν στο πράσινο χωράφι.\n", "cp1253"), "he": ("הילדים רצים בשדה הירוק.\n", "cp1255"),
+    "ja": ("子供たちは緑の野原を走っています。\n", "cp932 euc_jp"), "zh": ("孩子们在绿色的田野上奔跑。\n", "gb18030"),
+}  # fmt: skip
+ENCODED = [(code, text, name) for code, (text, names) in TEXTS.items() for name in names.split()]
+
+
+@pytest.mark.parametrize(("code", "text", "name"), ENCODED, ids=[f"{code}-{name}" for code, _, name in ENCODED])
+def test_the_guess_of_an_encoding_is_one_of_the_languages(code, text, name):
+    for data in (text, "A line in ASCII.\n" * 50 + text):
+        for pair in (["en", code], [code, "en"]):
+            assert data.encode(name).decode(guess(data.encode(name), pair)) == data
 
 
 def test_names_keep_their_letters(tmp_path):

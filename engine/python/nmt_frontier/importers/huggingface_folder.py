@@ -27,7 +27,7 @@ ACTIVATIONS: dict[str, dict[str, object]] = {
 }
 START = "decoder_start_token_id"
 PIECES = ("eos_token_id", START)  # every model needs them
-PAIR = re.compile(r"opus-mt-(\w+)-(\w+)")
+PAIR = re.compile(r"opus-mt(?:[-_](?:tc|bible|tatoeba|synthetic|tiny|small|base|big))*[-_](\w+)-(\w+)")
 CONVERT = (
     'with torch and transformers installed, `python -c "import transformers; '
     "transformers.AutoModelForSeq2SeqLM.from_pretrained('{0}').save_pretrained('{0}')\"` writes model.safetensors"
@@ -196,5 +196,5 @@ def sides(folder: Path) -> Sides:
     about = about_tokenizer(folder)
     if any(found := tuple(about.get(f"{side}_lang") for side in ("source", "target"))):
         return found[0], found[1]
-    match = PAIR.search(folder.resolve().name)
-    return (match[1], match[2]) if match else (None, None)
+    *_, last = (None, *PAIR.finditer(str(folder.resolve())))  # a cache has such a name above the folder of a version
+    return (last[1], last[2]) if last else (None, None)
