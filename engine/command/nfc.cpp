@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 namespace nmt {
 namespace {
@@ -77,12 +78,61 @@ void sort_marks(std::u32string& text) {
   }
 }
 
+template <size_t size>
+bool is(const Range (&ranges)[size], char32_t code) {
+  const auto after = std::upper_bound(ranges, ranges + size, code,
+                                      [](char32_t wanted, const Range& range) { return wanted < range.first; });
+  return after != ranges && code <= after[-1].last;
+}
+
+// The length of the tags of a region's flag that a text begins with, or 0.
+size_t region_tags(std::u32string_view text) {
+  const auto region = [](char32_t code) {
+    return (code >= 0xE0030 && code <= 0xE0039) || (code >= 0xE0061 && code <= 0xE007A);
+  };
+  const size_t length = (size_t)(std::find_if_not(text.begin(), text.end(), region) - text.begin());
+  return length >= 3 && length <= 6 && length < text.size() && text[length] == 0xE007F ? length + 1 : 0;
+}
+
+// What stays of the invisible characters from ``at`` to ``end``, as in Python.
+void append_kept(std::u32string_view text, size_t at, size_t end, std::u32string& to) {
+  const char32_t before = at ? text[at - 1] : 0, behind = end < text.size() ? text[end] : 0;
+  const std::u32string_view run = text.substr(at, end - at);
+  const auto append_first = [&](auto wanted) {
+    const auto found = std::find_if(run.begin(), run.end(), wanted);
+    if (found != run.end()) to += *found;
+  };
+  if (is(kEmoji, before)) {
+    const size_t tags = before == 0x1F3F4 ? region_tags(run) : 0;
+    to += run.substr(0, tags);
+    if (!tags) append_first([](char32_t code) { return code == 0xFE0E || code == 0xFE0F; });
+    if (is(kEmoji, behind)) append_first([](char32_t code) { return code == 0x200D; });
+  } else if (is(kIdeographs, before)) {
+    append_first([](char32_t code) { return (code & ~0xFu) == 0xFE00 || (code >= 0xE0100 && code <= 0xE01EF); });
+  } else if (is(kMongolian, before)) {
+    append_first([](char32_t code) { return (code >= 0x180B && code <= 0x180D) || code == 0x180F; });
+    append_first([](char32_t code) { return code == 0x180E || code == 0x200C || code == 0x200D; });
+  } else if (is(kJoined, before)) {
+    append_first([](char32_t code) { return code == 0x200C || code == 0x200D; });
+  } else if (behind == 0x20E3) {
+    append_first([](char32_t code) { return code == 0xFE0F; });
+  }
+}
+
 }  // namespace
 
-bool is_letter(char32_t code) {
-  const auto after = std::upper_bound(std::begin(kLetters), std::end(kLetters), code,
-                                      [](char32_t wanted, const Range& range) { return wanted < range.first; });
-  return after != std::begin(kLetters) && code <= after[-1].last;
+bool is_letter(char32_t code) { return is(kLetters, code); }
+
+std::u32string visible(const std::u32string& text) {
+  std::u32string result;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && is(kInvisible, text[end])) ++end;
+    if (end > at) append_kept(text, at, end, result);
+    if (end < text.size()) result += text[end++];
+    at = end;
+  }
+  return result;
 }
 
 std::u32string nfc(const std::u32string& text) {

@@ -1,4 +1,4 @@
-// Unicode's normalisation form C (https://www.unicode.org/reports/tr15) and its letters.
+// Unicode's normalisation form C (https://www.unicode.org/reports/tr15), its letters, and what is invisible.
 #pragma once
 
 #include <string>
@@ -6,6 +6,8 @@
 namespace nmt {
 
 std::u32string nfc(const std::u32string& text);
+// The text without characters that carry none (nmt_frontier.characters).
+std::u32string visible(const std::u32string& text);
 bool is_letter(char32_t code);
 
 }  // namespace nmt

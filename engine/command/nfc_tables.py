@@ -1,4 +1,5 @@
-"""Write the tables of nfc.cpp, of normalisation form C and letters, as Python 3.11 knows them: ``nfc_tables.py FILE``.
+"""Write the tables of nfc.cpp, of normalisation form C and letters, as Python 3.11 knows them, and of what is invisible
+(nmt_frontier.characters): ``nfc_tables.py FILE``.
 
 Training data are normalised by the same version of Unicode; another Python has another version and is refused.
 """
@@ -8,6 +9,8 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
+from nmt_frontier.characters import EMOJI, IDEOGRAPHS, INVISIBLE, JOINED, MONGOLIAN, classified
+
 UNICODE = "14.0.0"  # of Python 3.11
 SURROGATES, HANGUL = range(0xD800, 0xE000), range(0xAC00, 0xD7A4)  # Hangul is computed
 LONGEST = 4  # code points of a decomposition
@@ -16,6 +19,16 @@ LONGEST = 4  # code points of a decomposition
 def table(name: str, kind: str, rows: Iterable[Iterable[int]]) -> str:
     lines = "".join(f"    {{{', '.join(map(hex, row))}}},\n" for row in rows)
     return f"const {kind} {name}[] = {{\n{lines}}};\n"
+
+
+def ranges(name: str, characters: Iterable[str]) -> str:
+    rows: list[list[int]] = []
+    for code in map(ord, characters):
+        if rows and rows[-1][1] == code - 1:
+            rows[-1][1] = code
+        else:
+            rows.append([code, code])
+    return table(name, "Range", rows)
 
 
 def main() -> None:
@@ -31,14 +44,17 @@ def main() -> None:
         parts = unicodedata.decomposition(c).split()
         if len(parts) == 2 and not parts[0].startswith("<") and unicodedata.normalize("NFC", c) == c:
             pairs.append((*(int(part, 16) for part in parts), ord(c)))
-    letters = [code for code in range(sys.maxunicode) if chr(code).isalpha()]
-    firsts = [code for code in letters if not chr(code - 1).isalpha()]
-    lasts = [code for code in letters if not chr(code + 1).isalpha()]
+    joined = [c for c in classified(JOINED) if unicodedata.category(c)[0] in "LMN"]
     text = (
         table("kDecompositions", "Decomposition", decompositions)
         + table("kMarks", "Mark", marks)
         + table("kCompositions", "Composition", sorted(pairs))
-        + table("kLetters", "Range", zip(firsts, lasts, strict=True))
+        + ranges("kLetters", filter(str.isalpha, map(chr, range(sys.maxunicode))))
+        + ranges("kInvisible", classified(INVISIBLE))
+        + ranges("kEmoji", classified(EMOJI))
+        + ranges("kIdeographs", classified(IDEOGRAPHS))
+        + ranges("kMongolian", classified(MONGOLIAN))
+        + ranges("kJoined", joined)
     )
     Path(sys.argv[1]).write_text(text, encoding="ascii")
 

@@ -68,7 +68,11 @@ std::string encoded(std::u32string_view text) {
 }
 
 std::u32string sentence(const std::u32string& text) {
-  std::u32string line = nfc(text);
+  std::u32string line = text, before;
+  do {
+    before = line;
+    line = nfc(visible(before));
+  } while (line != before);
   for (char32_t& code : line)
     if (kBreaks.find(code) != kBreaks.npos) code = U' ';
   const size_t start = line.find_first_not_of(kSpaces);

@@ -11,8 +11,6 @@
 namespace nmt {
 namespace {
 
-constexpr char32_t kByteOrderMark = 0xFEFF;
-
 // The end of the first chunk of a line: at white space if possible.
 size_t chunk_end(std::u32string_view line) {
   if (line.size() <= kMaximumCharacters) return line.size();
@@ -36,7 +34,6 @@ std::vector<std::string> Translator::pieces(const std::string& line, std::string
   size_t replaced = 0;
   std::u32string whole = decoded(line, replaced);
   counts_.replaced += replaced;
-  if (!whole.empty() && whole.front() == kByteOrderMark) whole.erase(0, 1);
   whole = sentence(whole);  // normalised like the training data
   std::u32string_view rest = whole;
   std::vector<std::string> pieces;

@@ -1,4 +1,4 @@
-"""The command of submissions reads and writes text as nmt-frontier translate: UTF-8, form C, white space."""
+"""The command of submissions reads and writes text as nmt-frontier translate: UTF-8, form C, white space, invisible."""
 
 import random
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nmt_frontier.characters import INVISIBLE, classified
 from nmt_frontier.sentence import sentence
 
 ENGINE = Path(__file__).parents[2] / "engine"
@@ -17,7 +18,9 @@ COMPOSED = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.decom
 MARKS = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.combining(chr(code))]
 HANGUL = [chr(code) for code in (*range(0x1100, 0x1200), *range(0xAC00, 0xAC40), *range(0xD790, 0xD7A4))]
 SPACES = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
+TAGS = [chr(0xE0000 + ord(letter)) for letter in "gbsct\x7f"]
 ALPHABETS = (COMPOSED, MARKS, HANGUL, SPACES, list("aAeEoOuU\u00df\u6f22\U0001f600"))
+FOLLOWED = "a1#\u00a9❤🏴🏽葛〇ᠠ\u1806ا،१द।\u094d\u20e3\ua840"  # by invisible characters, which some of them keep
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +55,17 @@ def test_random_texts_are_normalised_as_by_python(program):
     texts = ["".join(generator.choice(generator.choice(ALPHABETS)) for _ in range(9)) for _ in range(20_000)]
     found, _ = written(program, [text.encode() for text in texts])
     assert found == [*map(sentence, texts)] and any(a != b for a, b in zip(found, texts, strict=True))
+
+
+@pytest.mark.slow
+def test_invisible_characters_are_gone_as_in_python(program):
+    generator, invisible = random.Random(3), classified(INVISIBLE)
+    often = [*"\u200c\u200d\u180b\u180e\u180f\ufe00\ufe0e\ufe0f\ufeff\U000e0100", *TAGS]
+    texts = [f"{before}{character}" for before in FOLLOWED for character in invisible]
+    alphabets = (FOLLOWED, often, often, invisible, MARKS)
+    texts += ["".join(generator.choice(generator.choice(alphabets)) for _ in range(9)) for _ in range(20_000)]
+    texts += [f"🏴{''.join(TAGS[:end])}{TAGS[-1]}" for end in range(6)]
+    assert written(program, [text.encode() for text in texts]) == ([*map(sentence, texts)], 0)
 
 
 def test_broken_bytes_are_replaced_as_by_python(program):

@@ -58,6 +58,15 @@ def test_what_has_no_letter_is_copied(model, beam):
     assert has_letters("µ") and has_letters("三") and has_letters("5 m") and not has_letters("5 ㎡")
 
 
+@pytest.mark.parametrize("hidden", ["\xad", "\u200b", "\u200d", "\u200e", "\u2060", "\ufeff", "\ufe0f", "\U000e0041"])
+def test_an_invisible_character_changes_nothing(model, hidden):
+    """Wherever it stands."""
+    lines = sentences(4, seed=11)
+    changed = [line.replace(" ", f"{hidden} ", 1).replace("a", f"a{hidden}") + hidden for line in lines]
+    translator = Translator(model)
+    assert [*translator.translate([*changed, hidden, f" {hidden}"])] == [*translator.translate(lines), "", ""]
+
+
 @pytest.mark.parametrize("kind", ["float32", "int8"])
 def test_a_map_causes_no_unknown_piece(kind):
     """CTranslate2 643. With bytes: test_byte_fallback."""

@@ -216,6 +216,22 @@ def test_protected_items_come_back_with_their_tags():
     assert first == f"ab <b>cd</b> <i>ab</i> ab {LINK} 18.10"
 
 
+def test_invisible_characters_are_gone_and_tags_keep_their_places():
+    """In text, also as entities; what is markup stays."""
+    lines = [
+        "\ufeff a&shy;b <b>c\u200bd</b>&#8203; <i title='\xad'>\u2060ab\u200e</i> ab",
+        "<p>\u200b</p> ab <b>\xad</b><u>cd\ufeff</u>",
+        "<b>ab\u200d</b> cd\u200c",
+        "<script>'\xad'</script>\xad",
+    ]
+    assert translated(with_symbols(), copying, *lines) == [
+        "ab <b>cd</b> <i title='\xad'>ab</i> ab",
+        "<p></p> ab <b></b><u>cd</u>",
+        "<b>ab</b> cd",
+        "<script>'\xad'</script>",
+    ]
+
+
 def test_an_item_is_aligned_with_itself_whatever_the_attention_is():
     translator = with_symbols(protect=KINDS)
     line = f"ab cd {LINK} <b>18.10</b> ab"

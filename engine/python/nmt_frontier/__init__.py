@@ -6,7 +6,7 @@
 - ``search``: what is search: engines, batches, switches
 - ``importers``: what reads the models of other toolkits
 - ``making``: makes a model folder
-- ``sentence``: a sentence as a line of text, or as pieces
+- ``sentence``: a sentence as a line of text, or as pieces; ``characters``: emoji, and what is invisible
 - ``languages``: codes of languages as files, programs and people write them
 - ``limits``: the limits of decoding with any engine
 - ``errors``: errors that the user can fix, in one line

@@ -1,21 +1,31 @@
 """A sentence as a line of text, and as pieces. Submissions include this file, so it needs only Python."""
 
-import unicodedata
+import re
+from unicodedata import normalize
+
+from nmt_frontier.characters import visible
 
 # Characters at which str.splitlines() or a reader of TSV would break a record.
-_BREAKS = dict.fromkeys(map(ord, "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
+_BREAK = re.compile("[\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 WITHOUT_SPACES = ("bo", "dz", "km", "lo", "my", "th")  # languages whose words follow each other without a space
 NO_SPACES = {*WITHOUT_SPACES, "ja", "zh"}  # those whose sentences do
 
 
 def sentence(text: str) -> str:
-    """The text as in a record: in NFC, breaks replaced by spaces, stripped."""
-    return one_line(unicodedata.normalize("NFC", text))
+    """The text as in a record: without invisible characters, in NFC, breaks replaced by spaces, stripped."""
+    return one_line(composed(text))
+
+
+def composed(text: str) -> str:
+    """The text without invisible characters, in NFC."""
+    while (found := normalize("NFC", visible(text))) != text:  # marks that change places may end what stood behind them
+        text = found
+    return text
 
 
 def one_line(text: str) -> str:
     """The text with breaks replaced by spaces, stripped."""
-    return text.translate(_BREAKS).strip()
+    return _BREAK.sub(" ", text).strip()
 
 
 def has_letters(text: str) -> bool:

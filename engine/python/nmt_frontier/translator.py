@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt_frontier import machine
+from nmt_frontier.characters import visible
 from nmt_frontier.errors import UserError
 from nmt_frontier.languages import shortest
 from nmt_frontier.limits import ONE_CORE, longest_output
@@ -14,7 +15,7 @@ from nmt_frontier.model.model_folder import Description
 from nmt_frontier.model.native_vocabulary import NO_TEXT
 from nmt_frontier.search import loading, switches, tuned
 from nmt_frontier.search.engine import Device, Engine, Search
-from nmt_frontier.search.pipeline import BYTE_ORDER_MARK, GPU, MANY_CORES, Pipeline
+from nmt_frontier.search.pipeline import GPU, MANY_CORES, Pipeline
 from nmt_frontier.sentence import sentence
 from nmt_frontier.text import options as text
 from nmt_frontier.text.stage import Context, Stages, Translation
@@ -152,7 +153,8 @@ class Translator:
         """Yield the translations of each window of lines."""
         if self._process != os.getpid():
             raise UserError("a Translator's threads are not there in a forked process; make the Translator in it")
-        for window in self._stages.windows(line.removeprefix(BYTE_ORDER_MARK) for line in lines):
+        texts = lines if self._text["html"] else map(visible, lines)  # what is markup stays as it is
+        for window in self._stages.windows(texts):
             yield [translation.text for translation in window]
 
     def close(self) -> None:

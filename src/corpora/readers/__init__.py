@@ -6,7 +6,8 @@
   ``states``: which of XLIFF's are translations; ``inline_codes``: which codes part words
 - ``gettext``: PO files; ``subtitles``: SubRip and WebVTT
 - ``database``: SQLite and Parquet, which a library reads
-- ``header``: the row of a table that names its columns; ``reader``: what all readers share
+- ``header``: the row of a table that names its columns; ``reader``: what all readers share; ``invisible``: lines
+  without invisible characters
 """
 
 from pathlib import PurePosixPath

@@ -14,6 +14,7 @@ from re import Pattern
 from typing import Any, ClassVar, NamedTuple
 
 from corpora.language_codes import Sides
+from corpora.readers.invisible import visible_lines
 from formats import records
 from nmt_frontier.errors import UserError
 from nmt_frontier.text.encodings import as_utf8, line_feeds, undecodable
@@ -161,8 +162,9 @@ def decoded(
 
 
 def _text(block: bytes, file: Input, first: int) -> tuple[str, dict[int, str]]:
+    """The text of lines, without invisible characters, and the rows of those that cannot be read, empty here."""
     try:
-        return block.decode(), {}
+        return visible_lines(block, block.decode()), {}
     except UnicodeDecodeError:
         lines, dropped = block.split(b"\n"), {}
     for row, line in enumerate(lines):
@@ -172,7 +174,8 @@ def _text(block: bytes, file: Input, first: int) -> tuple[str, dict[int, str]]:
             problem = f", byte {error.start + 1}: {undecodable(line, error.start, file.encoding)}"
             dropped[row] = file.broken(INVALID, f"line {first + row:,}", problem, line)
             lines[row] = b""
-    return b"\n".join(lines).decode(), dropped
+    block = b"\n".join(lines)
+    return visible_lines(block, block.decode()), dropped
 
 
 def _line_blocks(chunks: Iterable[bytes]) -> Iterator[bytes | None]:

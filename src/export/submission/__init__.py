@@ -13,7 +13,7 @@ from decode.engines.ctranslate2 import CTranslate2
 from export import translate_command
 from export.model_folder import LEFT_OUT, SUMS, checked
 from formats import ctranslate2_products
-from nmt_frontier import cpu, sentence
+from nmt_frontier import characters, cpu, sentence
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import atomic_path, sha256, write_text
 from nmt_frontier.model.model_folder import describe
@@ -68,7 +68,9 @@ def _with_libraries(part: Path, hardware: str) -> None:
     for module in (ctranslate2_products, sentence):
         shutil.copy(str(module.__file__), part)
     (part / "nmt_frontier").mkdir()
-    shutil.copy(cpu.__file__, part / "nmt_frontier")  # which the first of these imports
+    (part / "nmt_frontier" / "__init__.py").touch()  # an installed one has no part in it
+    for imported in (cpu, characters):
+        shutil.copy(str(imported.__file__), part / "nmt_frontier")
 
 
 def _copy_installed(name: str, to: Path) -> None:

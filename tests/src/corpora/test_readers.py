@@ -17,9 +17,11 @@ from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from corpora.archives import Part
 from corpora.readers import Lines, by_name
+from corpora.readers.invisible import visible_lines
 from corpora.readers.reader import MAX_LINE_BYTES, Input, Selection, Unread
 from corpora.sources.stored_text import HashedFiles
 from formats import records
+from nmt_frontier.characters import visible
 from nmt_frontier.text.encodings import MARKS, as_utf8
 from study import config
 
@@ -33,17 +35,39 @@ LONGEST = "x" * MAX_LINE_BYTES
     ("english", "expected"),
     [
         ("a\r\nb\rc\n\u2028d\x85\te\x0b\n\r\nf", ["a", "b c", "d  e", "", "f"]),
-        (b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", ["one", "\ufefftwo"]),
+        (b"\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", ["one", "two"]),
+        ("a\n\xad\u200e \u2060\nb\n", ["a", "", "b"]),
         ("a\0b\n" + ENGLISH, ["a\0b", *ENGLISH.splitlines()]),
         (f"a\n{LONGEST}\nb\n", ["a", LONGEST, "b"]),
     ],
-    ids=["breaks and tabs become spaces", "byte order mark", "NUL is left to the cleaning", "longest line"],
+    ids=[
+        "breaks and tabs become spaces",
+        "byte order mark",
+        "nothing else is empty",
+        "NUL is left to the cleaning",
+        "longest line",
+    ],
 )
 def test_lines(tmp_path, english, expected):
     """Only \\n ends a line."""
     german = list(map(str, range(len(expected))))
     pairs, _ = fetched(tmp_path, **saved(tmp_path, english, "\n".join(german)))
     assert pairs == list(zip(expected, german, strict=True))
+
+
+def test_invisible_characters_are_gone_from_both_sides(tmp_path):
+    english = ENGLISH.replace("1", "1\u200e").replace("dog runs", "d\xadog\ufeff runs", 1000)
+    assert fetched(tmp_path, **saved(tmp_path, english, GERMAN.replace("u", "\ufeffu\u2060")))[0] == PAIRS
+
+
+INVISIBLE = "\xad\u034f\u061c\u1160\u200b\u200c\u2060\u3164\ufe0f\ufeff\ufff0\U0001d173\U000e0041"
+
+
+@given(st.text(f"aé’“…я犬。，한ا\n{INVISIBLE}"))
+def test_lines_with_invisible_characters_are_found_in_bytes(text):
+    lines = visible_lines(text.encode(), text).split("\n")
+    assert [*map(records.sentence, lines)] == [*map(records.sentence, text.split("\n"))]
+    assert not any(visible(line) != line for line in lines)
 
 
 def test_no_line_end_at_the_end_of_a_part(tmp_path):

@@ -21,7 +21,6 @@ from nmt_frontier.sentence import has_letters, sentence
 
 MANY_CORES, GPU = 256, 6000  # tokens of a batch, as ONE_CORE
 WINDOW_BATCHES = 8  # for each worker
-BYTE_ORDER_MARK = "\ufeff"
 MARKS = (*".!?;:,", "。", "！", "？", "，")  # a long sentence is split after one of them
 NAMED = 10  # lines that are named of those that a limit has cut
 CONTINUED = {f"<0x{value:02X}>" for value in range(0x80, 0xC0)}  # bytes of a character after its first
@@ -189,7 +188,7 @@ class Pipeline:
 
     def _encode(self, text: str) -> SplitLine:
         start = time.perf_counter()
-        text = sentence(text.removeprefix(BYTE_ORDER_MARK))  # normalised like the training data
+        text = sentence(text)  # normalised like the training data
         encoded = map(self._tokenizer.encode, chunks(text))
         if self.long_lines == "split":
             line = divided(encoded, self.longest_input, self._tokenizer.text)

@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
-from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_frontier.sentence import sentence
+from nmt_frontier.sentence import composed, sentence
 from nmt_frontier.text.alignment import Alignment, Span, copied
 from nmt_frontier.text.stage import Translation
 from nmt_frontier.text.surfaces import decoded, encoded
@@ -57,7 +56,8 @@ class Attention:
         ends = [0, *accumulate(map(len, surfaces))]
         whole = "".join(surfaces)
         if whole.strip() != text:  # composed, or with other spaces
-            ends = [len(normalize("NFC", whole[:end])) for end in ends]
+            ends = [len(composed(whole[:end])) for end in ends]
+            whole = composed(whole)
         lead = len(whole) - len(whole.lstrip())
         places = [min(max(end - lead, 0), len(text)) for end in ends]
         return Alignment(self._pieces(source), [*pairwise(places)], output.attention)

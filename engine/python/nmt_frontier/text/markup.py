@@ -12,8 +12,9 @@ from html.parser import HTMLParser
 from itertools import chain
 from typing import Any, NamedTuple
 
+from nmt_frontier.characters import moves, visible
 from nmt_frontier.sentence import NO_SPACES, one_line
-from nmt_frontier.text.alignment import NOTHING, joined, units
+from nmt_frontier.text.alignment import NOTHING, joined, moved, units
 from nmt_frontier.text.stage import Context, Stage, Translation
 from nmt_frontier.text.tags import Element, Text, placed
 
@@ -81,6 +82,8 @@ class Line(HTMLParser):
         self.feed(line)
         self.close()
         self._leave()
+        for text in self.texts:
+            _make_visible(text)
 
     @property
     def texts(self) -> list[Text]:
@@ -180,3 +183,16 @@ class Line(HTMLParser):
         self.parts += [separator, Text()]
         self._earlier += self._open
         self._open = []
+
+
+def _make_visible(text: Text) -> None:
+    """Take invisible characters out of a text; its elements keep their places."""
+    if (clean := visible(text.text)) == text.text:
+        return
+    elements = [*text.elements]
+    for element in elements:  # no recursion: there may be thousands, each inside of another
+        elements += element.inside
+    spans = moved([(element.begin, element.stop) for element in elements], moves(text.text)).tolist()
+    for element, span in zip(elements, spans, strict=True):
+        element.begin, element.stop = span
+    text.text = clean

@@ -80,7 +80,7 @@ def encoded(pieces, counts, copied):
     for line in sys.stdin.buffer:
         text = line.decode(errors="replace").rstrip("\r\n")
         counts[broken] += text.count("\N{REPLACEMENT CHARACTER}") - line.count("\N{REPLACEMENT CHARACTER}".encode())
-        text = sentence(text.removeprefix("\ufeff"))
+        text = sentence(text)
         source = pieces.encode(text, out_type=str)
         counts[cut] += len(source) > MAXIMUM_INPUT
         copied.append("" if not source or has_letters(text) else text)
