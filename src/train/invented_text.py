@@ -3,8 +3,11 @@
 names: words of a sentence that a text may have in it.
 """
 
+import re
 from collections.abc import Sequence
 from random import Random
+
+from nmt_frontier.characters import EMOJI
 
 DOMAINS = ("com", "org", "net", "de", "fr", "cz", "eu", "info")
 SIGNS = "€$£¥"
@@ -12,8 +15,9 @@ CLUSTERS = ("br", "ch", "cl", "dr", "fl", "gr", "pl", "pr", "sh", "sp", "st", "s
 ONSETS = (*"bcdfghjklmnpqrstvwxyz", *CLUSTERS, "")
 NUCLEI = (*"aeiouy", "ai", "ea", "ee", "ie", "io", "oo", "ou")
 CODAS = (*"bdgklmnprstx", "ck", "ct", "ge", "le", "mp", "nd", "ng", "nt", "rt", "se", "ss", "st", "te", *[""] * 8)
-EMOJI = (*range(0x1F300, 0x1F3FB), *range(0x1F400, 0x1F650), *range(0x1F680, 0x1F6C6))
-TONES, FLAGS, SYMBOL_EMOJI = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200), range(0x2600, 0x2768)
+PICTURES = (*range(0x1F300, 0x1F3FB), *range(0x1F400, 0x1F650), *range(0x1F680, 0x1F6C6))
+TONES, FLAGS, SYMBOLS = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200), range(0x2190, 0x2B56)
+PICTURE_EMOJI, SYMBOL_EMOJI = (re.findall(f"[{EMOJI}]", "".join(map(chr, codes))) for codes in (PICTURES, SYMBOLS))
 
 
 def word(drawn: Random, names: Sequence[str] = ()) -> str:
@@ -55,9 +59,9 @@ def emoji(drawn: Random, names: Sequence[str] = ()) -> str:
 
 
 def _emoji(drawn: Random) -> str:
-    first, second = map(chr, drawn.choices(EMOJI, k=2))
+    first, second = drawn.choices(PICTURE_EMOJI, k=2)
     tone, flag = chr(drawn.choice(TONES)), "".join(map(chr, drawn.choices(FLAGS, k=2)))
-    sequences = first + tone, f"{first}\u200d{second}", flag, chr(drawn.choice(SYMBOL_EMOJI)) + "\ufe0f"
+    sequences = first + tone, f"{first}\u200d{second}", flag, drawn.choice(SYMBOL_EMOJI) + "\ufe0f"
     return drawn.choice((first, first, first, first, *sequences))
 
 

@@ -30,10 +30,11 @@ JOINED = (
     "\ufb50-\ufdff\ufe70-\ufefc\U00010a00-\U00010aff\U00010d00-\U00010d3f\U00011000-\U00011fff\U0001e900-\U0001e95f"
 )
 KEYCAP = "\u20e3"  # a digit before it is an emoji
+TAGS = "[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"  # the code of a region, behind a flag
 
 _INVISIBLE = re.compile(f"[{INVISIBLE}]+")
 _SELECTORS = "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))  # of forms
-_FLAG, _TAGS = "\U0001f3f4", "[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"  # the code of a region
+_FLAG = "\U0001f3f4"
 
 
 def visible(text: str) -> str:
@@ -68,7 +69,7 @@ def _kept(run: re.Match[str]) -> str:
     behind = run.string[end : end + 1]
     match _class(run.string[start - 1]) if start else "":
         case "emoji":
-            tags = re.match(_TAGS, chars) if run.string[start - 1] == _FLAG else None
+            tags = re.match(TAGS, chars) if run.string[start - 1] == _FLAG else None
             form = tags[0] if tags else _first("\ufe0e\ufe0f", chars)
             return form + _first("\u200d" * (_class(behind) == "emoji"), chars)
         case "ideograph":

@@ -27,7 +27,7 @@ HOSTS = ("example.org", "www.example.com", "docs.example.net", "shop.example.org
 PATHS = ("", "a", "help/start", "2024/report.pdf", "search?q=dog", "a?b=1&c=2", "page#top")
 PEOPLE = ("user", "anna.novak", "j-martin", "info", "support+mail", "office_2")
 CURRENCIES = "€$£¥"
-EMOJI = ("😀", "🎉", "❤️", "👍🏽", "👩‍🚀", "🇫🇷", "🐕", "🚲", "😂", "☕")
+EMOJI = ("😀", "🎉", "❤️", "👍🏽", "👩‍🚀", "🇫🇷", "🐕", "🚲", "😂", "☕", "▶️", "©️", "🙂‍↔️")
 PLACEHOLDERS = ("{name}", "{0}", "%s", "%(count)d", "${user}", "{{title}}", "__DATE__", "%1$s")
 TAGS = ("b", "i", "em", "strong", "u", "span")
 

@@ -23,6 +23,7 @@ FOUND = {  # what is marked is what must be found
     "It costs «€18.10», «5» or «1,250.50», «-3», «99.5%» at «14:35» on «2024-05-17».": "number",
     "«42»人 and H2O, A4, v2.4.1, COVID-19, the 1990s, l'«11»": "number",
     "We won «🎉»! «❤️» «👍🏽» «👩‍🚀» «🇫🇷🇩🇪5️⃣» ™ ² → x5️⃣": "emoji",
+    "«▶️» «⬅️» or «➡️», wait «🙂‍↔️» «🐶» «©️» «⏏️» «☎» «❤︎», © 2024, A ↔ B, ★ ♪ ✓ 〰": "emoji",
     "<b>A</b>": None,
     "«<b>»A«</b>» a < b > c «<br/>»«<a href=\"https://x.org/a?b=1\" id='x y'>»x«</a>» <3": "tag",
     "Hello «{name}», «{0}» «{{title}}» «{{ item.name }}» «${user}» «__DATE__» «[[city]]» {a b} __ x__": "placeholder",
@@ -51,6 +52,18 @@ def test_all_that_the_suite_must_keep_is_found(language):
     for text, _, kind, kept in perturb.suite(language):
         if kind in KINDS:
             assert {*kept.split()} <= {match[0] for match in Finder([kind]).found(text)}, text
+
+
+def test_every_emoji_of_unicode_is_found_whole():
+    """Each with U+FE0F and joined to another one, and alone if it is shown as an emoji so; no other character is."""
+    regex = pytest.importorskip("regex")
+    everything, find = "".join(map(chr, range(0x80, 0x110000))), Finder(["emoji"]).found
+    for emoji in regex.findall(r"\p{Emoji}", everything):
+        for item in (f"{emoji}\ufe0f", f"🙂\u200d{emoji}\ufe0f", f"{emoji}\ufe0f\u200d🙂"):
+            assert [match[0] for match in find(f"A {item} b")] == [item]
+    assert all(find(emoji) for emoji in regex.findall(r"\p{Emoji_Presentation}", everything))
+    assert not find("".join(regex.findall(r"[\P{Emoji}--\p{Cs}]", everything, regex.V1)))
+    assert all([match[0] for match in find(emoji)] == [emoji] for emoji in perturb.EMOJI)
 
 
 @pytest.mark.parametrize("kind", sorted({*KINDS} - {"tag"}))
