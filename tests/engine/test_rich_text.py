@@ -232,6 +232,38 @@ def test_invisible_characters_are_gone_and_tags_keep_their_places():
     ]
 
 
+UNTRANSLATED = (
+    "<span translate='no'>Acme <i>Dog</i></span> ab cd",
+    "ab <b>cd <code class=x>a\tb &lt; \xad</code></b> ab <code>a\tb</code> cd",
+    "<p class='a notranslate'>A dog.<p>ab cd",
+    "<div translate=NO><p>x</p><!-- a --><br></div><u>ab</u>",
+    "<svg><path d='x'/><text>ab</text></svg>ab",
+    "ab <math><mi>x</mi></math> cd <kbd>C</kbd> ab <samp>x</samp> <var>y</var>",
+    "<textarea>ab</textarea>ab <code translate='yes'>cd</code>",
+    "ab <span translate='no'>x <span>y</span> z</span> cd ⟦3⟧",
+    "ab <code>never ended",
+    "\U000f0000 ab \U000f0005 <code>x</code> cd",  # private characters of the text
+    "<code>alone</code>",
+)
+
+
+@pytest.mark.parametrize("model", [copying, losing])
+@pytest.mark.parametrize("options", [{}, {"protect": KINDS}, {"protect": "url", "protect_missing": "append"}])
+@pytest.mark.parametrize("symbols", [16, 2, 0])
+def test_what_is_not_to_be_translated_stays_as_it_is(model, options, symbols):
+    """Whether the model knows symbols, keeps them or not, and whatever else is protected."""
+    translator = with_symbols(**options)
+    translator._stages._stages[1]._symbols = SYMBOLS[:symbols]
+    assert translated(translator, model, *UNTRANSLATED) == [*UNTRANSLATED]
+
+
+def test_a_model_without_symbols_translates_around_what_stays(model):
+    line, *others = sentences(3, seed=5)
+    (expected, *rest) = Translator(model).translate([line, *others])
+    (found, *more) = Translator(model, html=True).translate([f"<code>a.b()</code> {line}", *others])
+    assert found == f"<code>a.b()</code> {expected}" and more == rest
+
+
 def test_an_item_is_aligned_with_itself_whatever_the_attention_is():
     translator = with_symbols(protect=KINDS)
     line = f"ab cd {LINK} <b>18.10</b> ab"

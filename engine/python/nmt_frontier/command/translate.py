@@ -257,7 +257,7 @@ def protected(counts: Counter[str]) -> str:
         name.removeprefix("protected_") for name, count in counts.items() if name.startswith("protected_") and count
     ]
     parts = []
-    for kind in sorted(found, key=[*KINDS, "symbol"].index):
+    for kind in sorted(found, key=[*KINDS, "symbol", "markup"].index):
         failed = [f"{counts[f'{name}_{kind}']:,} {name}" for name in ("lost", "repeated") if counts[f"{name}_{kind}"]]
         parts.append(f"{kind} {counts[f'protected_{kind}']:,}" + (f" ({', '.join(failed)})" if failed else ""))
     return f"protected: {'; '.join(parts)}" if parts else ""

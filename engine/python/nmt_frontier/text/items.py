@@ -12,6 +12,7 @@ from nmt_frontier.characters import EMOJI, KEYCAP, TAGS
 KINDS = ("url", "email", "number", "emoji", "tag", "placeholder")
 SYMBOLS = tuple(f"⟦{number}⟧" for number in range(1, 17))
 SYMBOL = r"⟦[1-9][0-9]?⟧"
+STAND_IN = "[\U000f0000-\U000ffffd]"  # each a part of a line's markup that is not translated (nmt_frontier.text.markup)
 
 LETTER = "[A-Za-z0-9_\u00c0-\u024f]"  # letters of other scripts may touch an item: 42人
 DIVIDING = r"[\s.,;:!?…()«»„“”\"]"  # no word goes on behind it; one may behind the others: {n}-fold, {name}'s
@@ -39,17 +40,18 @@ PATTERNS = {
 # What a line must have for any item of a kind. The patterns are slow, and most lines have nothing of it.
 _WWW = ("ww.", "WWW.")
 _MARKS = {"url": ("/", *_WWW), "email": ("@",), "placeholder": ("{", "[[", "__", "%"), "tag": ("<",), "symbol": ("⟦",)}
-_ANY = re.compile(rf"[\d@/<{{\[%_{_LIKE_EMOJI}]")
+_ANY = re.compile(rf"[\d@/<{{\[%_{_LIKE_EMOJI}]|{STAND_IN}")
 _ANY_ASCII = re.compile(r"[\d@/<{\[%_]", re.ASCII)  # for ASCII: the same, several times as fast
-_POSSIBLE = {"number": re.compile(r"\d"), "emoji": re.compile(f"[{_LIKE_EMOJI}]")}
+_POSSIBLE = {"number": re.compile(r"\d"), "emoji": re.compile(f"[{_LIKE_EMOJI}]"), "markup": re.compile(STAND_IN)}
 
 
 class Finder:
-    """Finds the items of some kinds, and symbols that the text itself has."""
+    """Finds the items of some kinds, and symbols that the text itself has. kinds: of KINDS, or ``markup``."""
 
     def __init__(self, kinds: Iterable[str] = KINDS):
         chosen = {*kinds, "symbol"}
-        self._patterns = {kind: pattern for kind, pattern in (PATTERNS | {"symbol": SYMBOL}).items() if kind in chosen}
+        patterns = PATTERNS | {"symbol": SYMBOL, "markup": STAND_IN}
+        self._patterns = {kind: pattern for kind, pattern in patterns.items() if kind in chosen}
         self._of: dict[tuple[str, ...], re.Pattern[str]] = {}  # by kinds that a line may have
 
     def found(self, text: str) -> list[re.Match[str]]:

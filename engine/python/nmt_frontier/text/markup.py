@@ -4,9 +4,15 @@ A line is divided at what separates texts, such as ``<p>`` or ``<br>``; this sta
 elements, void tags and comments. A line may be a part of a document: an element that it opens and does not close ends
 with the line, without an end tag, and one that it closes only begins with it. Tags always nest: of elements that
 overlap, the inner one is closed and opened again, and an end tag inside of another element is dropped.
+
+What is not to be translated stays as it is, with its tags: ``translate="no"``, class ``notranslate``, code and the
+like. A character stands in for it: between texts, as ``<p>``; as a void tag, for pictures; else in a text, as an item
+that text.protection hides from the model.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from html.parser import HTMLParser
 from itertools import chain
@@ -15,6 +21,7 @@ from typing import Any, NamedTuple
 from nmt_frontier.characters import moves, visible
 from nmt_frontier.sentence import NO_SPACES, one_line
 from nmt_frontier.text.alignment import NOTHING, joined, moved, units
+from nmt_frontier.text.items import STAND_IN
 from nmt_frontier.text.stage import Context, Stage, Translation
 from nmt_frontier.text.tags import Element, Text, placed
 
@@ -27,13 +34,19 @@ BLOCKS = frozenset(SEPARATORS.split())  # names of tags that separate texts
 VOIDS = "area base br col embed hr img input link meta param source track wbr"
 VOID = frozenset(VOIDS.split())
 RAW = {"script", "style"}  # whose content is no text
+UNTRANSLATED = {"code", "kbd", "math", "samp", "svg", "textarea", "var"}  # unless translate="yes"
+STAND_INS = range(0xF0000, 0xFFFFE)  # characters of text.items.STAND_IN
+
+
+_STAND_IN = re.compile(STAND_IN)
 
 
 class Marked(NamedTuple):
-    """A line in parts, and the spaces that it begins with."""
+    """A line in parts, the spaces that it begins with, and what STAND_INS stand for."""
 
     parts: Sequence[Text | str]
     lead: str
+    untranslated: Sequence[str]
 
 
 class Markup(Stage[Marked]):
@@ -49,12 +62,12 @@ class Markup(Stage[Marked]):
     def hide(self, text: str) -> tuple[Sequence[str], Marked]:
         line = Line(text)
         lead = text[: len(text) - len(text.lstrip(" \t"))]
-        return [core for one in line.texts if (core := one.text.strip())], Marked(line.parts, lead)
+        return [core for one in line.texts if (core := one.text.strip())], Marked(line.parts, lead, line.untranslated)
 
     def restore(self, state: Marked, outputs: Sequence[Translation]) -> Translation:
         left = iter(outputs)
         written = "".join(part if isinstance(part, str) else self._written(part, left) for part in state.parts)
-        return Translation(state.lead + one_line(written))
+        return Translation(state.lead + _STAND_IN.sub(partial(_behind, state.untranslated), one_line(written)))
 
     def _written(self, source: Text, outputs: Iterator[Translation]) -> str:
         """The translation of a text, with its elements and the spaces around it."""
@@ -71,16 +84,21 @@ class Markup(Stage[Marked]):
 
 
 class Line(HTMLParser):
-    """A line of markup. parts: its texts, and what is between them as it is."""
+    """A line of markup. parts: its texts, and what is between them as it is; untranslated: what STAND_INS stand for."""
 
     def __init__(self, line: str):
         super().__init__(convert_charrefs=True)
+        self._line = line
+        self.untranslated: list[str] = []
+        self._kept, self._depth, self._begin = "", 0, 0  # the name of the element that is not translated, and its place
         self.parts: list[Text | str] = [Text()]
         self._open: list[Element] = []
         self._earlier: list[Element] = []  # what earlier texts left open, around all that is open now
         self._raw = ""
         self.feed(line)
         self.close()
+        if self._kept:
+            self._keep(len(line.rstrip()))
         self._leave()
         for text in self.texts:
             _make_visible(text)
@@ -95,7 +113,15 @@ class Line(HTMLParser):
         assert isinstance(last, Text)
         return last
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._kept == tag == "p":  # which has no other p in it
+            self._keep(self._place())
+        if self._kept:
+            self._depth += tag == self._kept
+            return
+        if tag not in RAW | VOID and _untranslated(tag, dict(attrs)):
+            self._kept, self._depth, self._begin = tag, 1, self._place()
+            return
         text = self.get_starttag_text() or f"<{tag}>"
         if tag in BLOCKS:
             self._raw = tag if tag in RAW else ""
@@ -106,6 +132,8 @@ class Line(HTMLParser):
             self._enter(Element(text[1 : 1 + len(tag)], text, len(self._text.text)))
 
     def handle_startendtag(self, tag: str, attrs: object) -> None:
+        if self._kept:
+            return
         text = self.get_starttag_text() or f"<{tag}/>"
         if tag in BLOCKS:
             self._separate(text)
@@ -113,6 +141,11 @@ class Line(HTMLParser):
             self._void(text)
 
     def handle_endtag(self, tag: str) -> None:
+        if self._kept:
+            self._depth -= tag == self._kept
+            if not self._depth:
+                self._keep(self._line.find(">", self._place()) + 1 or len(self._line))
+            return
         if tag in BLOCKS:
             self._raw = ""
             self._separate(f"</{tag}>")
@@ -129,10 +162,12 @@ class Line(HTMLParser):
             self._enter(Element(element.name, element.start, len(self._text.text)))
 
     def handle_data(self, data: str) -> None:
+        if self._kept:
+            return
         if self._raw:
             self._separate(data)
         else:
-            self._text.text += data
+            self._text.text += _STAND_IN.sub(lambda own: self._stand_in(own[0]), data)
 
     def handle_comment(self, data: str) -> None:
         self._void(f"<!--{data}-->")
@@ -149,7 +184,33 @@ class Line(HTMLParser):
     def handle_pi(self, data: str) -> None:
         self._void(f"<?{data}>")
 
+    def _place(self) -> int:
+        """Where in the line the tag begins that is being read."""
+        row, column = self.getpos()
+        lines = self._line.split("\n", row - 1)[:-1] if row > 1 else []
+        return sum(map(len, lines)) + len(lines) + column
+
+    def _keep(self, end: int) -> None:
+        """End the element that is not translated."""
+        name, self._kept = self._kept, ""
+        one = self._stand_in(self._line[self._begin : end])
+        if name in BLOCKS:
+            self._separate(one)
+        elif name == "svg":
+            self._void(one)
+        else:
+            self._text.text += one
+
+    def _stand_in(self, text: str) -> str:
+        if len(self.untranslated) == len(STAND_INS):  # in no line that people write
+            self.untranslated[-1] += text
+            return ""
+        self.untranslated.append(text)
+        return chr(STAND_INS[len(self.untranslated) - 1])
+
     def _void(self, text: str) -> None:
+        if self._kept:
+            return
         place = len(self._text.text)
         self._add(Element("", text, place, stop=place, void=True))
 
@@ -183,6 +244,17 @@ class Line(HTMLParser):
         self.parts += [separator, Text()]
         self._earlier += self._open
         self._open = []
+
+
+def _untranslated(tag: str, attributes: Mapping[str, str | None]) -> bool:
+    said = (attributes.get("translate", "no" if tag in UNTRANSLATED else "") or "").lower()
+    return said == "no" or "notranslate" in (attributes.get("class") or "").split()
+
+
+def _behind(untranslated: Sequence[str], one: re.Match[str]) -> str:
+    """What a character stands for; nothing for one that a model made up."""
+    place = ord(one[0]) - STAND_INS[0]
+    return untranslated[place] if place < len(untranslated) else ""
 
 
 def _make_visible(text: Text) -> None:

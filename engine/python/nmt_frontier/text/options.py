@@ -23,17 +23,19 @@ def _kinds(chosen: str | Iterable[str]) -> list[str]:
     return found
 
 
+HTML = Option("lines have markup: tags are put around what is aligned with their content")
 # The options of stages, by module and class: to import them all takes longer than to translate a sentence. In this
 # order texts pass through the stages. Markup comes first, as only it knows what is text; sentences before what must not
 # cross their borders; capitals last, as symbols of protected text have none.
 STAGES: Mapping[tuple[str, str], Mapping[str, Option]] = {
     ("markup", "Markup"): {
-        "html": Option("lines have markup: tags are put around what is aligned with their content"),
+        "html": HTML,
     },
     ("sentences", "Sentences"): {
         "sentences": Option("lines are paragraphs: each sentence is translated by itself"),
     },
     ("protection", "Protection"): {
+        "html": HTML,  # also of what is not to be translated
         "protect": Option(
             f"text to keep as it is: {','.join(KINDS)}, or some of them; all without KINDS",
             default=[],

@@ -30,13 +30,14 @@ from numpy.typing import NDArray
 from nmt_frontier.errors import UserError
 from nmt_frontier.sentence import has_letters, one_line
 from nmt_frontier.text.alignment import Alignment, Span, copied, joined, moved
-from nmt_frontier.text.items import DIVIDING, LETTER, SPACED, SYMBOL, SYMBOLS, Finder
+from nmt_frontier.text.items import DIVIDING, LETTER, SPACED, STAND_IN, SYMBOL, SYMBOLS, Finder
 from nmt_frontier.text.stage import Again, Context, Stage, Translation
 from nmt_frontier.text.tokenizers import Processors
 
 Missing = Literal["append", "keep"]
 
-_SYMBOL = re.compile(SYMBOL)
+MARKUP = "markup"  # the kind of what --html does not translate
+_SYMBOL, _STAND_IN = re.compile(SYMBOL), re.compile(STAND_IN)
 _LETTER, _SPACED, _DIVIDING = map(re.compile, (LETTER, SPACED, DIVIDING))
 _CLOSING = " .,;:!?"  # no space before them
 _OPEN = SYMBOL[0]
@@ -116,27 +117,27 @@ class Protection(Stage[Hidden | InPieces]):
 
     def __init__(self, kinds: Sequence[str], missing: Missing | None, symbols: int, counts: Counter[str]):
         self._finder, self._missing, self._counts = Finder(kinds), missing, counts
-        self._symbols = SYMBOLS[:symbols]
+        self._symbols, self._only_markup = SYMBOLS[:symbols], [*kinds] == [MARKUP]
 
     @classmethod
     def chosen(cls, options: Mapping[str, Any], context: Context) -> "Protection | None":
         kinds, missing = options["protect"], options["protect_missing"]
         if missing and not kinds:
             raise UserError("--protect-missing needs --protect, which names what must not be missing")
-        if not kinds:
+        if not kinds and not options["html"]:
             return None
         if missing not in (None, "append", "keep"):
             raise UserError(f"--protect-missing {missing}: is neither append nor keep")
-        if not (symbols := symbols_of(context.processors)) and missing is None:
+        if not (symbols := symbols_of(context.processors)) and kinds and missing is None:
             raise UserError(
                 f"{context.folder}: its vocabulary has no symbol {SYMBOLS[0]} to protect text with; train it with "
                 "`augmentation: {both_sides: {protected: 0.05}}`, or add --protect-missing append or keep"
             )
-        return cls(kinds, missing, symbols, context.counts)
+        return cls([*kinds, *[MARKUP] * options["html"]], missing, symbols, context.counts)
 
     def hide(self, text: str) -> tuple[Sequence[str], Hidden | InPieces]:
         hidden = self.hidden(text)
-        if hidden.copy is None and hidden.items and not self._symbols and self._missing == "keep":
+        if hidden.copy is None and hidden.items and not self._symbols and self._keeps(hidden):
             return [], hidden
         return [hidden.text] * (hidden.copy is None), hidden
 
@@ -151,7 +152,7 @@ class Protection(Stage[Hidden | InPieces]):
             return Again([*_pieces(state.parts)], InPieces(state.parts))
         (output,) = outputs
         kept = self.restored(state, output.text) if state.items else Restored(output.text)
-        if kept.failed and self._missing == "keep":
+        if kept.failed and self._keeps(state):
             return Again([*_pieces(state.parts)], InPieces(state.parts))
         return Translation(kept.text, lambda: self._aligned(state, kept, output.alignment))
 
@@ -161,12 +162,19 @@ class Protection(Stage[Hidden | InPieces]):
         spans = [(begin, begin + len(item.text)) for begin, item in kept.items]
         return replace(alignment, whole=[*spans, *self._whole(kept.text)])  # also those that were no symbols
 
+    def _keeps(self, hidden: Hidden) -> bool:
+        """Whether a line must have all its items: markup that is not translated is never lost."""
+        return self._missing == "keep" or any(item.kind == MARKUP for item in hidden.items)
+
+    def _found(self, text: str) -> Sequence[re.Match[str]]:
+        return () if self._only_markup and not _STAND_IN.search(text) else self._finder.found(text)
+
     def _whole(self, text: str) -> list[Span]:
         """Where a text has items, which no tag divides."""
-        return [match.span() for match in self._finder.found(text)]
+        return [match.span() for match in self._found(text)]
 
     def hidden(self, line: str) -> Hidden:
-        if not (matches := self._finder.found(line)) and any(map(str.isalpha, line)):
+        if not (matches := self._found(line)) and (self._only_markup or any(map(str.isalpha, line))):
             return Hidden(line)  # most lines, so this is fast
         parts: Parts = []
         end = 0
