@@ -1,16 +1,20 @@
 """Codes of languages, whatever a file, a program or a person writes: which side they mean, and which variant of it."""
 
+import json
+import sys
+
 import numpy as np
 import pytest
 from mirrored_texts import fails, opened, read, rows
 
-from corpora import rules
+from corpora import fetch, rules
 from corpora.language import Identifier
 from corpora.language_codes import Sides, means
 from corpora.readers import READERS
 from corpora.settings import LANGUAGES
 from corpora.text_features import Measured, characters
 from formats.batches import indexed
+from nmt_frontier.files import read_json
 from nmt_frontier.languages import shortest
 
 CODES = {
@@ -110,6 +114,16 @@ def test_most_lines_without_a_side_are_told_with_the_codes(tmp_path):
     blocks, provenance = opened(tmp_path, pair=("en", "nb"), file="x.tmx")
     assert rows(blocks) and provenance.remarks == []
     assert "its languages are en, nn, no" in fails(tmp_path, file="x.tmx")
+
+
+def test_remarks_are_in_the_log_and_beside_the_records(tmp_path, monkeypatch, capsys):
+    (tmp_path / "x.tmx").write_text(memory(*[(("en", "a"), ("nn", "b"))] * 2, (("en", "a"), ("no", "b"))))
+    spec = json.dumps({"role": "train", "file": str(tmp_path / "x.tmx")})
+    words = ["--name", "x", "--languages", "en", "nb", "--spec", spec, "--output", str(tmp_path / "x.tsv.zst")]
+    monkeypatch.setattr(sys, "argv", ["fetch", *words])
+    fetch.main()
+    (remark,) = read_json(tmp_path / "x.json")["remarks"]
+    assert "2 of 3 lines lack one of the languages" in remark and remark in capsys.readouterr().err.splitlines()
 
 
 CHINESE = memory(

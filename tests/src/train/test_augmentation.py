@@ -322,7 +322,7 @@ def test_the_page_of_the_corpora_counts_changed_lines_and_tells_of_a_rule_that_d
     write_json(copy, about)
     picture.write_text("<svg/>")
     counts = {"lines_in": 9, "lines_out": 4, "sha256": "0" * 64, "dropped": {"length_ratio": 5}, "samples": {}}
-    counts["repaired"] = {"entities": 1200, "quotes": 3}
+    counts["repaired"], counts["remarks"] = {"entities": 1200, "quotes": 3}, ["corpus: en & en-GB are read"]
     write_json(corpus, counts | {"name": "corpus", "role": "train", "licence": "CC0"})
     command = [
         warm.python(),
@@ -339,4 +339,5 @@ def test_the_page_of_the_corpora_counts_changed_lines_and_tells_of_a_rule_that_d
     text = page.read_text()
     assert "corpus~mixture" in text and "1,200 upper case, 34 typos" in text
     assert "corpus: repaired lines: 1,200 entities, 3 quotes" in text
+    assert "corpus: en &amp; en-GB are read" in text
     assert "corpus: length_ratio dropped 5 of 9 lines, more than half" in text
