@@ -250,10 +250,10 @@ UNTRANSLATED = (
 @pytest.mark.parametrize("model", [copying, losing])
 @pytest.mark.parametrize("options", [{}, {"protect": KINDS}, {"protect": "url", "protect_missing": "append"}])
 @pytest.mark.parametrize("symbols", [16, 2, 0])
-def test_what_is_not_to_be_translated_stays_as_it_is(model, options, symbols):
+def test_what_is_not_to_be_translated_stays_as_it_is(monkeypatch, model, options, symbols):
     """Whether the model knows symbols, keeps them or not, and whatever else is protected."""
     translator = with_symbols(**options)
-    translator._stages._stages[1]._symbols = SYMBOLS[:symbols]
+    monkeypatch.setattr(translator._stages._stages[1], "_symbols", SYMBOLS[:symbols])
     assert translated(translator, model, *UNTRANSLATED) == [*UNTRANSLATED]
 
 
