@@ -174,7 +174,7 @@ def _tar_member(stream: io.BufferedReader, part: Part, stack: ExitStack) -> io.B
     names = []
     for info in archive:
         if info.isfile():
-            names.append(info.name.removeprefix("./"))
+            names.append(_plain(info.name))
             if part.member and _matches(names[-1], part.member):
                 file = cast(io.BufferedIOBase, archive.extractfile(info))
                 return stack.enter_context(io.BufferedReader(file, CHUNK_BYTES))
@@ -182,7 +182,13 @@ def _tar_member(stream: io.BufferedReader, part: Part, stack: ExitStack) -> io.B
 
 
 def _matches(name: str, member: str) -> bool:
+    name, member = _plain(name), _plain(member)
     return name == member or fnmatch.fnmatchcase(name, member)
+
+
+def _plain(name: str) -> str:
+    """The name of a member with slashes, as most programs write it."""
+    return name.replace("\\", "/").removeprefix("./")
 
 
 def _chosen(part: Part, names: list[str]) -> str:

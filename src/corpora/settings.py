@@ -18,7 +18,9 @@ LANGUAGES = [
     "zh", "zu",
 ]  # fmt: skip  # those of langid.py
 Language = Annotated[str, limits("language", description="The 97 languages of langid.py.", enum=LANGUAGES)]
-Format = Literal["lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "sgm", "parquet", "sqlite", "subtitles"]
+Format = Literal[
+    "lines", "tsv", "csv", "jsonl", "tmx", "xliff", "ts", "po", "wmt", "sgm", "parquet", "sqlite", "subtitles"
+]
 Checksum = Annotated[str, limits(pattern="^[0-9a-f]{64}$")]
 Address = Annotated[str, limits(pattern="^https?://")]
 Off = Annotated[bool, limits(const=False)]  # of a rule
@@ -126,8 +128,8 @@ class Corpus(Section, kw_only=True):
     member: str | None = None
     """The file in a tar or zip archive, with {lang} for the language code; of a tar the first that matches."""
     format: Format | None = None
-    """Of the file; null goes by its name. lines, sgm (WMT's test sets) and subtitles (paired by times) have a file for
-    each language, the others have all languages in one. csv has quotes, also with tabs between columns, tsv none."""
+    """Of the file; null goes by its name. lines, sgm (WMT's test sets up to 2020) and subtitles (paired by times) have
+    a file for each language, the others have all languages in one. csv has quotes, also with tabs, tsv none."""
     columns: dict[Language, Natural | str] | None = None
     """Column of each language: a number from 0 in tsv and csv; its name in the header of csv, in the objects of
     jsonl, in parquet. If null, source 0 and target 1; where columns have names, the code of the language."""

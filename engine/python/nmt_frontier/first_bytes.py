@@ -31,6 +31,7 @@ KINDS = {  # what a file is and what to do, by how it begins
     START + rb"(?:" + HTML + rb"|" + DOCTYPE + rb"|<Error>\s*<Code>|" + ANSWER + rb")": (
         "is a page or an answer of a web server, not the file; delete it, and download from the file's own address"
     ),
+    rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07": "is an archive of 7-Zip or RAR; unpack it",
     TORCH: f"is a checkpoint of torch, which can run code; if it is a model, {CONVERT}",
     PICKLE: f"is a pickle of Python, which can run code; if it is a model, {CONVERT}",
 }

@@ -2,12 +2,12 @@
 
 - ``text``: a file for each language, or tab-separated columns
 - ``tables``: JSON Lines, and CSV or TSV with quotes
-- ``marked_up``: WMT's SGM, TMX and XLIFF; ``units``: cut such text into its units;
+- ``marked_up``: TMX, XLIFF and Qt's TS; ``test_sets``: WMT's; ``units``: cut such text into its units;
   ``states``: which of XLIFF's are translations; ``inline_codes``: which codes part words
 - ``gettext``: PO files; ``subtitles``: SubRip and WebVTT
-- ``database``: SQLite and Parquet, which a library reads
+- ``database``: SQLite, Parquet and Arrow, which a library reads
 - ``header``: the row of a table that names its columns; ``reader``: what all readers share; ``invisible``: lines
-  without invisible characters
+  without invisible characters; ``beginnings``: what a file is by its first lines
 """
 
 from pathlib import PurePosixPath
@@ -15,14 +15,29 @@ from urllib.parse import urlsplit
 
 from corpora.readers.database import Parquet, Sqlite
 from corpora.readers.gettext import Po
-from corpora.readers.marked_up import Sgm, Tmx, Xliff
+from corpora.readers.marked_up import Tmx, Ts, Xliff
 from corpora.readers.reader import Reader
 from corpora.readers.subtitles import Subtitles
 from corpora.readers.tables import Csv, Jsonl
+from corpora.readers.test_sets import Sgm, Wmt
 from corpora.readers.text import Lines, Tsv
 from nmt_frontier.errors import UserError
 
-ALL: tuple[type[Reader], ...] = (Lines, Tsv, Csv, Jsonl, Tmx, Xliff, Po, Sgm, Parquet, Sqlite, Subtitles)
+ALL: tuple[type[Reader], ...] = (
+    Lines,
+    Tsv,
+    Csv,
+    Jsonl,
+    Tmx,
+    Xliff,
+    Ts,
+    Po,
+    Wmt,
+    Sgm,
+    Parquet,
+    Sqlite,
+    Subtitles,
+)
 READERS: dict[str, type[Reader]] = {reader.format: reader for reader in ALL}
 COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 

@@ -1,15 +1,18 @@
-"""Files that a library reads by itself: databases of SQLite, Parquet."""
+"""Files that a library reads by itself: databases of SQLite, Parquet, Arrow."""
 
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from corpora.readers.header import places_by_header
 from corpora.readers.reader import BLOCK_ROWS, MALFORMED, Block, Input, Reader, rows
-from corpora.readers.tables import Row, by_language
+from corpora.readers.tables import Row, by_language, texts_in
 from nmt_frontier.errors import UserError
+
+PARQUET_FILE, ARROW_FILE = b"PAR1", b"ARROW1"
 
 
 @contextmanager
@@ -50,11 +53,14 @@ def _as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class Parquet(Reader):
-    """Rows with a text column for each language, or with both in a column ``translation``."""
+    """Rows with a text column for each language, or with both in a column ``translation``; of Arrow, too.
+
+    Its streams are what ``save_to_disk`` of Hugging Face's datasets writes.
+    """
 
     format = "parquet"
     binary = True
-    suffixes = (".parquet",)
+    suffixes = (".parquet", ".arrow")
     options = ("columns",)
     column_types = (str,)
 
@@ -64,38 +70,50 @@ class Parquet(Reader):
     def _rows(self, chunks: Iterable[bytes], file: Input) -> Iterator[Row]:
         try:
             import pyarrow
-            from pyarrow import parquet
         except ImportError as error:
             remedy = "pip install --require-hashes -r requirements-parquet.lock"
             raise UserError(f"{file.name}: Parquet needs pyarrow: {remedy}") from error
         number = 0
         with _file(chunks) as path:
             try:
-                table = parquet.ParquetFile(path, page_checksum_verification=True)
-                for batch in table.iter_batches(BLOCK_ROWS, columns=self._columns(table.schema_arrow.names, file)):
+                for batch in self._batches(path, file):
                     for fields in batch.to_pylist():
                         number += 1
                         yield self._row(fields, f"record {number:,}", file)
             except (pyarrow.ArrowException, OSError, ValueError) as error:
                 reason = " ".join(str(error).split())[:200]
-                raise UserError(
-                    f"{file.name}: after record {number:,}: no whole Parquet ({reason}); mend the file"
-                ) from error
+                problem = f"no whole Parquet ({reason}); mend the file"
+                raise UserError(f"{file.name}: after record {number:,}: {problem}") from error
 
-    def _columns(self, names: list[str], file: Input) -> list[str]:
-        if "translation" in names:
-            return ["translation"]
-        sides = {name: self.selection.sides[name] for name in names}
-        wanted = [
-            next((name for name in names if name == column or (column != str(column) and sides[name] == side)), None)
-            for side, column in enumerate(self.selection.columns)
-        ]
-        found = [name for name in wanted if name is not None]
-        if found != wanted:
-            raise UserError(f"{file.name}: no column for each language (columns); it has {', '.join(names)}")
-        return found
+    def _batches(self, path: Path, file: Input) -> Iterator[Any]:
+        from pyarrow import ipc, parquet
 
-    def _row(self, fields: Mapping[str, object], place: str, file: Input) -> Row:
-        inside = fields.get("translation", fields)
-        row = by_language(self.selection, inside) if isinstance(inside, dict) else MALFORMED
+        with open(path, "rb") as source:
+            beginning = source.peek()
+            if beginning.startswith(PARQUET_FILE):
+                table = parquet.ParquetFile(path, page_checksum_verification=True)
+                yield from table.iter_batches(BLOCK_ROWS, columns=self._columns(table.schema_arrow, file))
+                return
+            if beginning.startswith(ARROW_FILE):
+                table = ipc.open_file(path)
+                batches = (table.get_batch(number) for number in range(table.num_record_batches))
+            else:
+                table = batches = ipc.open_stream(source)
+            columns = self._columns(table.schema, file)
+            for batch in batches:
+                for start in range(0, len(batch), BLOCK_ROWS):
+                    yield batch.select(columns).slice(start, BLOCK_ROWS)
+
+    def _columns(self, schema: Any, file: Input) -> list[str]:
+        """The names of the columns that are read. schema: of pyarrow."""
+        for name in ("translation", "translations"):
+            if name in schema.names and schema.field(name).type.num_fields:
+                return [name]
+        places = places_by_header(schema.names, self.selection)
+        if places is None:
+            raise UserError(f"{file.name}: no column for each language (columns); it has {', '.join(schema.names)}")
+        return [schema.names[place] for place in places]
+
+    def _row(self, fields: dict[str, Any], place: str, file: Input) -> Row:
+        row = by_language(self.selection, texts_in(fields))
         return file.broken(row, place, ": its columns are no text", str(fields)[:400]) if row == MALFORMED else row

@@ -9,28 +9,40 @@ from babel import Locale, UnknownLocaleError
 
 from corpora.language_codes import means
 from corpora.readers.reader import Selection
+from nmt_frontier.errors import UserError
 from nmt_frontier.languages import OLDER
 
 HEADER = "header"  # reason to drop what stands above such a row
 FIRST_ROWS = 20  # in which it is looked for
 LONGEST_NAME = 60
-SIDES = ({"source", "src"}, {"target", "tgt", "trg", "translation"})
+SIDES = (
+    ("source", "src", "sentence"),
+    ("reference", "ref", "target", "tgt", "trg", "translation"),
+)  # the likeliest first
 _OF_ANY = {"text", "texts", "sentence", "sentences", "segment", "string", "language", "lang"}
+FEWEST_ROWS = 5  # that show what a column has
+_NO_TEXT = re.compile(r"(?=\S*(?:\d|://))[!-~]+")
 _INSIDE = re.compile(r"\(([^)]*)\)")  # English (United States), Source (en)
+_TAG = re.compile(r"(?<![^\W_])[a-z]{2,3}_[A-Z][a-z]{3}(?![^\W_])")  # of FLORES: sentence_eng_Latn
 _WORD = re.compile(r"[^\W_]+")
 
 
 def places_by_header(row: list[str], selection: Selection) -> list[int] | None:
     """The columns of the sides if this row names all of them, else None."""
+    found, columns = _named(row, selection), selection.columns
+    by_number = [column for column in columns if isinstance(column, int)]
+    return by_number if found and len(by_number) == len(columns) and columns != [*range(len(columns))] else found
+
+
+def _named(row: list[str], selection: Selection) -> list[int] | None:
+    """The columns with the names of the sides."""
     names, columns = [cell.strip() for cell in row], selection.columns
     if any(isinstance(column, str) for column in columns):
         places = [names.index(column) if column in names else column for column in columns]
         return [place for place in places if isinstance(place, int)] if {*map(type, places)} == {int} else None
     codes = [_code(name, selection.languages) for name in names]
     found = _by_language(names, codes, selection.languages)
-    if found and columns != [*range(len(columns))]:
-        return [column for column in columns if isinstance(column, int)]
-    if found:
+    if found and columns == [*range(len(columns))]:
         selection.sides.update({code: selection.sides[code] for code in codes if code})  # they may be several variants
     return found
 
@@ -38,8 +50,27 @@ def places_by_header(row: list[str], selection: Selection) -> list[int] | None:
 def header_row(rows: Sequence[list[str]], selection: Selection) -> int | None:
     """Which of the first rows is a header. A single language is a short word, so only the first row may name it."""
     named = any(isinstance(column, str) for column in selection.columns)
-    first = rows[: FIRST_ROWS if named or len(selection.languages) > 1 else 1]
-    return next((place for place, row in enumerate(first) if places_by_header(row, selection)), None)
+    for place, row in enumerate(rows[: FIRST_ROWS if named or len(selection.languages) > 1 else 1]):
+        if places := _named(row, selection):
+            alike = sum(all(cells[at : at + 1] == row[at : at + 1] for at in places) for cells in rows)
+            if alike < 2 or alike <= len(rows) / 2:  # else these columns have the languages of every row
+                return place
+    return None
+
+
+def require_text(rows: Sequence[list[str]], selection: Selection, name: str) -> None:
+    """Raises UserError if a column that nobody named has numbers, addresses, names of files or one code alone.
+
+    rows: the first ones of the file ``name``, without a header.
+    """
+    if len(rows) < FEWEST_ROWS or selection.columns != [*range(len(selection.columns))]:
+        return
+    for place, _ in enumerate(selection.columns):
+        cells = [row[place].strip() for row in rows[1:] if place < len(row)]  # the first may name columns
+        one_code = len(rows) >= FIRST_ROWS and len({*cells}) == 1 and " " not in cells[0]
+        if one_code or (cells and all(map(_NO_TEXT.fullmatch, cells))):
+            remedy = f"say which of the {len(rows[0])} columns are (columns: {{{selection.languages[0]}: ...}}, from 0)"
+            raise UserError(f"{name}: column {place} is no text ({', '.join(dict.fromkeys(cells[:2]))}, ...); {remedy}")
 
 
 def _by_language(names: list[str], codes: list[str | None], languages: list[str]) -> list[int] | None:
@@ -47,7 +78,9 @@ def _by_language(names: list[str], codes: list[str | None], languages: list[str]
     found = []
     for language, of_side in zip(languages, SIDES, strict=False):
         by_code = [place for place, code in enumerate(codes) if code and means(code, language)]
-        by_side = [place for place, has in enumerate(words) if has & of_side and not has - of_side - _OF_ANY]
+        by_side = [
+            place for word in of_side for place, has in enumerate(words) if word in has and not has - _OF_ANY - {word}
+        ]
         found += by_code[:1] or by_side[:1]
     return found if len(found) == len({*found}) == len(languages) else None
 
@@ -58,6 +91,8 @@ def _code(name: str, languages: list[str]) -> str | None:
         return None
     if name.replace("-", "").replace("_", "").isalpha() and any(means(name, code) for code in languages):
         return name
+    if (tag := _TAG.search(name)) and any(means(tag[0], code) for code in languages):
+        return tag[0]
     for part in (name, _INSIDE.sub(" ", name), *_INSIDE.findall(name)):
         words = frozenset(word for word in _words(part) if word not in _OF_ANY.union(*SIDES))
         for code in languages:

@@ -1,4 +1,4 @@
-"""Formats with markup: WMT's SGM, and XML with translation units. A broken unit is dropped, and the others are read."""
+"""XML with translation units: TMX, XLIFF, Qt's TS. A broken unit is dropped, and the others are read."""
 
 import re
 from abc import abstractmethod
@@ -10,56 +10,23 @@ from xml.etree import ElementTree
 from xml.parsers.expat import ErrorString, errors
 
 from corpora.readers.inline_codes import running_text
-from corpora.readers.reader import INVALID, MALFORMED, NOT_A_TRANSLATION, Block, Input, Reader, rows
+from corpora.readers.reader import INVALID, MALFORMED, NOT_A_TRANSLATION, Block, Input, Reader, Selection, rows
 from corpora.readers.states import is_translation
 from corpora.readers.units import Stretch, Tags, Unit, broken, stretches, units
 from nmt_frontier.text.encodings import undecodable
 
-_SEGMENT = re.compile(rb"<seg\b[^>]*>(.*)</seg\s*>", re.DOTALL | re.IGNORECASE)
-_ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
-_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _PREFIX = re.compile(rb"[\s</]([A-Za-z_][\w.-]*):[A-Za-z_]")  # of a namespace
 _UNBOUND_PREFIX = errors.codes[errors.XML_ERROR_UNBOUND_PREFIX]
 
-_SOURCE = re.compile(rb"""\b(?:source-language|srcLang)\s*=\s*["']([^"']*)""")  # of XLIFF
-_TARGET = re.compile(rb"""\b(?:target-language|trgLang)\s*=\s*["']([^"']*)""")
+_SOURCE = re.compile(rb"""\s(?:source-language|srcLang|sourcelanguage)\s*=\s*["']([^"']*)""")  # of XLIFF and TS
+_TARGET = re.compile(rb"""\s(?:target-language|trgLang|language)\s*=\s*["']([^"']*)""")
 
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+UNFINISHED = ("unfinished", "obsolete")  # vanished: a finished one that the program no longer uses
 FEW = 16  # units parsed at once where not all are well-formed
 
-
-class Sgm(Reader):
-    """WMT's SGM is neither SGML nor XML: a segment is all between its tags."""
-
-    format = "sgm"
-    suffixes = (".sgm", ".sgml")
-    one_file = False
-
-    tags = Tags("seg", "srcset|refset|tstset", optional=True)
-
-    def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
-        found = (unit for stretch in stretches(chunks, file, self.tags) for unit in units(stretch, self.tags))
-        return rows((self._segment(unit, file) for unit in found), file, 1)
-
-    def _segment(self, unit: Unit, file: Input) -> tuple[str] | str:
-        if reason := broken(unit, self.tags, file):
-            return reason
-        match = _SEGMENT.fullmatch(unit.text)
-        assert match  # or it would be broken
-        text = match[1]
-        try:
-            return (_ENTITY.sub(_character, text.decode()),)
-        except UnicodeDecodeError as error:
-            problem = f": {undecodable(text, error.start, file.encoding)}"
-            return file.broken(INVALID, f"line {unit.line:,}", problem, text)
-
-
-def _character(match: re.Match[str]) -> str:
-    name, decimal, hexadecimal = match.groups()
-    if name:
-        return _ENTITIES[name]
-    code = int(decimal) if decimal else int(hexadecimal, 16)
-    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else match[0]
+Record = tuple[str | None, ...] | str
+Element = ElementTree.Element
 
 
 class Units(Reader):
@@ -74,23 +41,23 @@ class Units(Reader):
     def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
         return rows(self._records(chunks, file), file, len(self.selection.languages))
 
-    def _records(self, chunks: Iterable[bytes], file: Input) -> Iterator[tuple[str | None, ...] | str]:
+    def _records(self, chunks: Iterable[bytes], file: Input) -> Iterator[Record]:
         prefixes: set[bytes] = set()
         for stretch in stretches(chunks, file, self.tags):
             first = self.tags.start.search(stretch.text)
             headless = first and self.tags.end.search(stretch.text, 0, first.start())
             inside = stretch.text[first.start() :] if first and not headless else stretch.text
             if elements := self._elements(inside, len(self.tags.start.findall(inside)), prefixes):
-                yield from (self.record(element, stretch) for element in elements)
+                yield from (record for element in elements for record in self.records(element, stretch))
                 continue
             stream = units(stretch, self.tags)
             while few := list(islice(stream, FEW)):
                 if elements := self._elements(b"".join(unit.text for unit in few), len(few), prefixes):
-                    yield from (self.record(element, stretch) for element in elements)
+                    yield from (record for element in elements for record in self.records(element, stretch))
                 else:
-                    yield from (self._alone(unit, stretch, prefixes, file) for unit in few)
+                    yield from (record for unit in few for record in self._alone(unit, stretch, prefixes, file))
 
-    def _elements(self, text: bytes, number: int, prefixes: set[bytes]) -> list[ElementTree.Element] | None:
+    def _elements(self, text: bytes, number: int, prefixes: set[bytes]) -> list[Element] | None:
         """The units of a text if it is well-formed and has so many of them."""
         try:
             found = self._found(text, prefixes)
@@ -98,33 +65,33 @@ class Units(Reader):
             return None
         return found if len(found) == number else None
 
-    def _found(self, text: bytes, prefixes: set[bytes]) -> list[ElementTree.Element]:
+    def _found(self, text: bytes, prefixes: set[bytes]) -> list[Element]:
         parent = _parsed(text, prefixes)
         return [element for name in self.tags.names for element in parent.iter(name)]
 
-    def _alone(self, unit: Unit, stretch: Stretch, prefixes: set[bytes], file: Input) -> tuple[str | None, ...] | str:
+    def _alone(self, unit: Unit, stretch: Stretch, prefixes: set[bytes], file: Input) -> Iterable[Record]:
         if reason := broken(unit, self.tags, file):
-            return reason
+            return [reason]
         try:
             unit.text.decode()
             elements = self._found(unit.text, prefixes)
             if len(elements) == 1:
-                return self.record(elements[0], stretch)
+                return self.records(elements[0], stretch)
             line, problem = unit.line, f": not one unit <{self.tags.names[0]}>"
         except UnicodeDecodeError as error:
             line = unit.line + unit.text.count(b"\n", 0, error.start)
             problem = f": {undecodable(unit.text, error.start, file.encoding)}"
-            return file.broken(INVALID, f"line {line:,}", problem, unit.text)
+            return [file.broken(INVALID, f"line {line:,}", problem, unit.text)]
         except ElementTree.ParseError as error:
             line, problem = unit.line + error.position[0] - 1, f": not well-formed ({ErrorString(error.code)})"
-        return file.broken(MALFORMED, f"line {line:,}", problem, unit.text)
+        return [file.broken(MALFORMED, f"line {line:,}", problem, unit.text)]
 
     @abstractmethod
-    def record(self, unit: ElementTree.Element, stretch: Stretch) -> tuple[str | None, ...] | str:
-        """The sides of a unit of this stretch, None for a missing one; or the reason to drop it."""
+    def records(self, unit: Element, stretch: Stretch) -> Iterable[Record]:
+        """Those of a unit of this stretch: the sides, None for a missing one; or the reason to drop it."""
 
 
-def _parsed(text: bytes, prefixes: set[bytes]) -> ElementTree.Element:
+def _parsed(text: bytes, prefixes: set[bytes]) -> Element:
     """An element with this text inside. Raises ParseError.
 
     prefixes: those of the namespaces, which are declared around the text; new ones are added.
@@ -152,14 +119,14 @@ class Tmx(Units):
 
     tags = Tags("tu", "tmx")
 
-    def record(self, unit: ElementTree.Element, stretch: Stretch) -> tuple[str | None, ...]:
+    def records(self, unit: Element, stretch: Stretch) -> Iterable[Record]:
         texts: list[str | None] = [None] * len(self.selection.languages)
         for variant in unit.iterfind("tuv"):
             segment = variant.find("seg")
             side = self.selection.sides[variant.get(XML_LANGUAGE) or variant.get("lang") or ""]
             if segment is not None and side is not None and texts[side] is None:
                 texts[side] = running_text(segment)
-        return tuple(texts)
+        return [tuple(texts)]
 
 
 class Xliff(Units):
@@ -171,23 +138,47 @@ class Xliff(Units):
 
     tags = Tags("trans-unit|segment", "xliff", about="xliff|file", scopes="file|group|unit")
 
-    def record(self, unit: ElementTree.Element, stretch: Stretch) -> tuple[str | None, ...] | str:
+    def records(self, unit: Element, stretch: Stretch) -> Iterable[Record]:
         found = (unit.find("source"), unit.find("target"))
         if not is_translation(unit, found[1], stretch.translate):
-            return NOT_A_TRANSLATION
-        codes = _languages(stretch.about)
-        source, target = (self.selection.sides[code] if code else None for code in codes)
-        texts: list[str | None] = [None] * len(self.selection.languages)
-        if not codes[1] and source is not None and len(texts) == 2:  # it may be left out
-            target = 1 - source
-        for side, element in zip((source, target), found, strict=True):
-            if side is not None and element is not None:
-                texts[side] = running_text(element) or None
-        return tuple(texts)
+            return [NOT_A_TRANSLATION]
+        texts = [None if side is None else running_text(side) or None for side in found]
+        return [by_side(texts, _languages(stretch.about), self.selection)]
+
+
+class Ts(Units):
+    """Files of Qt Linguist. Of a plural that has more than two forms nothing says which one is which."""
+
+    format = "ts"
+    suffixes = (".ts",)
+
+    tags = Tags("message", "TS", about="TS")
+
+    def records(self, unit: Element, stretch: Stretch) -> Iterable[Record]:
+        source, translation = unit.find("source"), unit.find("translation")
+        if translation is None or translation.get("type") in UNFINISHED:
+            return [NOT_A_TRANSLATION]
+        forms = [*translation.iter("lengthvariant")][:1] or [*translation.iter("numerusform")] or [translation]
+        target = running_text(forms[-1]) if len(forms) <= 2 else ""
+        texts = [None if source is None else running_text(source), target or None]
+        return [by_side(texts, _languages(stretch.about), self.selection)]
+
+
+def by_side(texts: list[str | None], codes: tuple[str | None, ...], selection: Selection) -> Record:
+    """The texts as the sides of a corpus. codes: their languages, of which a file may leave out one."""
+    sides = [selection.sides[code] if code else None for code in codes]
+    if None in codes and any(codes):
+        left = {*range(len(selection.languages))}.difference(sides)
+        sides = [side if code or len(left) != 1 else min(left) for side, code in zip(sides, codes, strict=True)]
+    found: list[str | None] = [None] * len(selection.languages)
+    for side, text in zip(sides, texts, strict=True):
+        if side is not None:
+            found[side] = text
+    return tuple(found)
 
 
 @lru_cache(maxsize=16)  # of all units of a file the same
 def _languages(about: bytes) -> tuple[str | None, ...]:
-    """Source and target language of a file of XLIFF, by its tags."""
+    """Source and target language of a file of XLIFF or TS, by its tags."""
     found = (_SOURCE.search(about), _TARGET.search(about))
-    return tuple(match and match[1].decode(errors="replace") for match in found)
+    return tuple(match[1].decode(errors="replace") if match and match[1] else None for match in found)

@@ -80,6 +80,8 @@ class Selection:
     query: str | None = None
     parameters: dict[str, str | int] | None = None  # of the query
     variants: Mapping[str, str] = field(default_factory=dict)  # the one that is read, by language
+    format_said: bool = False  # by the configuration, so that a file may begin as another format does
+    keys: dict[tuple[str, ...], list[str] | None] = field(default_factory=dict)  # of the sides, by those of a record
 
     @cached_property
     def sides(self) -> Sides:

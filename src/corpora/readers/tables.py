@@ -1,4 +1,4 @@
-"""Records with fields: JSON Lines, and CSV or TSV with quotes."""
+"""Records with fields: JSON, and CSV or TSV with quotes."""
 
 import csv
 import re
@@ -9,38 +9,68 @@ from typing import Any
 
 import msgspec
 
-from corpora.readers.header import FIRST_ROWS, HEADER, header_row, places_by_header
-from corpora.readers.reader import INVALID, MALFORMED, NO_COLUMN, Block, Input, Reader, Selection, decoded, rows
+from corpora.readers.header import FIRST_ROWS, HEADER, header_row, places_by_header, require_text
+from corpora.readers.reader import (
+    INVALID,
+    MALFORMED,
+    NO_COLUMN,
+    NOT_A_TRANSLATION,
+    Block,
+    Input,
+    Reader,
+    Selection,
+    decoded,
+    rows,
+)
 from nmt_frontier.errors import UserError
+from nmt_frontier.text.encodings import as_utf8
 
 DELIMITERS = "\t|;,"  # text rarely has the first ones
 FIRST_LINES = 100  # in which the delimiter is looked for
 SEPARATOR = re.compile(r'"?sep=([^"\r\n])\1*"?\s*', re.IGNORECASE)  # a first line that programs of tables write
 _QUOTED = re.compile('"[^"]*"')
+_ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}]', re.DOTALL)
+LONGEST_OBJECT = 4_000_000  # bytes
 _INVALID = "\udcff"  # stands for a line that cannot be decoded; no text that could be has it
 
+MOST_KINDS = 1000  # of records with other fields, whose sides are kept
+TEXT_OR_NONE = (str, type(None))
 Row = tuple[Any, ...] | str  # or the reason to drop it
 
 
 def by_language(selection: Selection, fields: Mapping[str, object]) -> Row:
-    """The sides among these fields: by their names in the configuration, else by their language codes."""
-    texts: list[str | None] = []
-    for code, column in zip(selection.languages, selection.columns, strict=True):
-        value = fields.get(column if isinstance(column, str) else code)
-        if value is None and not isinstance(column, str):
-            found = [key for key in fields if selection.sides[key] == len(texts)]
-            value = fields[found[0]] if found else None
-        if not isinstance(value, str | None):
+    """The sides among these fields: by their names in the configuration, else as the header of a table names them."""
+    named = zip(selection.languages, selection.columns, strict=True)
+    sides = [fields.get(column if isinstance(column, str) else code) for code, column in named]
+    if None in sides and (keys := _keys(selection, (*fields,))):
+        sides = [fields.get(key) for key in keys]
+    for side in sides:
+        if not isinstance(side, TEXT_OR_NONE):
             return MALFORMED
-        texts.append(value)
-    return tuple(texts)
+    return tuple(sides)
+
+
+def _keys(selection: Selection, names: tuple[str, ...]) -> list[str] | None:
+    """The names of the sides among those of the fields of a record."""
+    if names not in selection.keys:
+        if len(selection.keys) == MOST_KINDS:
+            selection.keys.clear()
+        for name in names:
+            selection.sides[name]  # so that a corpus without the languages can say what it has
+        places = places_by_header([*names], selection)
+        selection.keys[names] = None if places is None else [names[place] for place in places]
+    return selection.keys[names]
 
 
 class Jsonl(Reader):
-    """An object on each line, with a side under each of two keys, or with such an object under ``translation``."""
+    """Objects, one a line or in one array, with a side under each of two keys.
+
+    These may be inside of ``translation``, also as lists of languages and texts, as in data sets of Hugging Face.
+    """
 
     format = "jsonl"
-    suffixes = (".jsonl", ".ndjson")
+    suffixes = (".jsonl", ".ndjson", ".json")
     options = ("columns",)
     column_types = (str,)
 
@@ -48,26 +78,69 @@ class Jsonl(Reader):
         return rows(self._rows(chunks, file), file, len(self.selection.languages))
 
     def _rows(self, chunks: Iterable[bytes], file: Input) -> Iterator[Row]:
-        for number, line in _numbered(chunks, file):
-            if line == _INVALID:
+        for number, text in objects(chunks, file):
+            if text == _INVALID:
                 yield INVALID
-            elif line.strip():
-                row = self._row(line)
+            elif text.strip():
+                row = self._row(text)
                 yield (
-                    file.broken(MALFORMED, f"line {number:,}", ": no JSON object with text", line)
+                    file.broken(MALFORMED, f"line {number:,}", ": no JSON object with text", text)
                     if row == MALFORMED
                     else row
                 )
 
-    def _row(self, line: str) -> Row:
+    def _row(self, text: str | bytes) -> Row:
         try:
-            fields = msgspec.json.decode(line)
+            fields = msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError):
             return MALFORMED
         if not isinstance(fields, dict):
             return MALFORMED
-        inside = fields.get("translation")
-        return by_language(self.selection, inside if isinstance(inside, dict) else fields)
+        return by_language(self.selection, texts_in(fields))
+
+
+def texts_in(fields: dict[str, Any]) -> Mapping[str, object]:
+    """The fields with the texts: these, or what is inside of ``translation``."""
+    inside = fields.get("translation") or fields.get("translations")
+    if not isinstance(inside, dict):
+        return fields
+    codes = inside.get("language")
+    if isinstance(codes, list) and isinstance(texts := inside.get("translation"), list):
+        return dict(zip(map(str, reversed(codes)), reversed(texts), strict=False))  # of several the first
+    return inside
+
+
+def objects(chunks: Iterable[bytes], file: Input) -> Iterator[tuple[int, str | bytes]]:
+    """The text of each object, and the number of its line."""
+    stream = iter(chunks)
+    head = next(stream, b"")
+    chunks = chain([head], stream)
+    return _elements(chunks, file) if _ARRAY.match(head) else _numbered(chunks, file)
+
+
+def _elements(chunks: Iterable[bytes], file: Input) -> Iterator[tuple[int, bytes]]:
+    """The objects of an array. Raises UserError if it has no end."""
+    rest, line = b"", 1
+    for chunk in as_utf8(chunks, file.name, file.encoding):
+        text, start, depth = rest + chunk, 0, 0  # start: of an object, or of what is between two
+        for token in _TOKEN.finditer(text):
+            if token[0] == b'"':
+                break  # a string that goes on in the next chunk
+            depth += {b"{": 1, b"}": -1}.get(token[0], 0)
+            if token[0] == b"{" and depth == 1:
+                line += text.count(b"\n", start, token.start())
+                start = token.start()
+            elif token[0] == b"}" and depth == 0:
+                yield line, text[start : token.end()]
+                line += text.count(b"\n", start, token.end())
+                start = token.end()
+        rest = text[start:]
+        if len(rest) > LONGEST_OBJECT:
+            raise UserError(
+                f"{file.name}: line {line:,}: an object longer than {LONGEST_OBJECT:,} bytes; mend the file"
+            )
+    if rest.strip() != b"]":
+        raise UserError(f"{file.name}: line {line:,}: ends inside an array; it was cut off")
 
 
 def _numbered(chunks: Iterable[bytes], file: Input) -> Iterator[tuple[int, str]]:
@@ -101,6 +174,9 @@ class Csv(Reader):
         width = len(header) or _most_common(map(len, table))
         sample = header or next((cells for cells in table if len(cells) == width), [])
         places = self._places(sample, file) if table else []
+        if not header:
+            require_text([cells for cells in table if len(cells) == width], self.selection, file.name)
+        fuzzy = header.index("fuzzy") if "fuzzy" in header else None
         for number, cells, text in chain(first, records):
             if isinstance(cells, str):
                 yield cells
@@ -109,6 +185,8 @@ class Csv(Reader):
                 yield HEADER
             elif cells[0] in header and sorted(cells) == sorted(header):  # again where tables were joined
                 places = self._places(cells, file)
+            elif len(cells) == width and fuzzy is not None and cells[fuzzy].lower() == "true":
+                yield NOT_A_TRANSLATION
             elif len(cells) == width:
                 yield tuple(cells[place] for place in places)
             else:

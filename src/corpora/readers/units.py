@@ -31,6 +31,7 @@ class Tags:
         flags = re.IGNORECASE if optional else re.NOFLAG
         self.names, self.optional = name.split("|"), optional
         self.root, self.end_of_root = root, re.compile(rf"</(?:{root})\b".encode(), flags)
+        self.start_of_root = re.compile(rf"<(?:{root})\b".encode(), flags)
         start, end = rf"(?:{name})(?:\s[^<>]*)?(?<!/)>", rf"/(?:{name})\s*>"
         self.start, self.end = re.compile(f"<{start}".encode(), flags), re.compile(f"<{end}".encode(), flags)
         tokens = rf"<(?:(?P<start>{start})|(?P<end>{end})|!--.*?-->)"
@@ -92,7 +93,7 @@ class Scopes:
 
 def stretches(chunks: Iterable[bytes], file: Input, tags: Tags) -> Iterator[Stretch]:
     """The text up to its last unit in pieces of about a chunk. Raises UserError for text that was cut off."""
-    rest, line, about, scopes = b"", 1, b"", Scopes(tags.scopes)
+    rest, line, about, scopes, rooted = b"", 1, b"", Scopes(tags.scopes), False
 
     def parts(text: bytes) -> Iterator[Stretch]:
         nonlocal line, about, scopes
@@ -105,6 +106,7 @@ def stretches(chunks: Iterable[bytes], file: Input, tags: Tags) -> Iterator[Stre
 
     for chunk in as_utf8(chunks, file.name, file.encoding, XML_DECLARATION):
         text = rest + chunk
+        rooted = rooted or tags.start_of_root.search(text) is not None
         cut = _last_end(text, max(len(rest) - TAG_BYTES, 0), tags)
         yield from parts(text[:cut])
         rest = text[cut:]
@@ -121,6 +123,8 @@ def stretches(chunks: Iterable[bytes], file: Input, tags: Tags) -> Iterator[Stre
         yield from parts(rest[: end.start()])
     elif inside or not (end or tags.optional):
         line += rest.count(b"\n")
+        if not (rooted or inside):
+            raise UserError(f"{file.name}: has no <{tags.root}>; it has another format, or it was cut off")
         where = f"inside a <{tags.names[0]}>" if inside else f"before </{tags.root}>"
         raise UserError(f"{file.name}: line {line:,}: ends {where}; it was cut off")
 

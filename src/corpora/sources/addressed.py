@@ -53,6 +53,7 @@ class AddressedSource(StoredSource[Address]):
             query=self.entry.query,
             parameters={"source": source, "target": target},
             variants=self.entry.variants or {},
+            format_said=self.entry.format is not None,
         )
 
     def originals(self) -> Iterator[Copy]:

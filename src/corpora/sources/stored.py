@@ -138,7 +138,8 @@ def _placeholder_problems(source: "StoredSource[Any]", reader: type[Reader]) -> 
     """Files for each language need {lang} in the address or in the member; one file must not have it."""
     for key, address in source.addresses():
         if not reader.one_file and LANGUAGE not in address + (source.member or ""):
-            remedy = "a file with both languages needs format: tsv, csv, jsonl or tmx"
+            formats = ", ".join(name for name, other in READERS.items() if other.one_file)
+            remedy = f"a file with both languages needs a format of {formats}"
             yield f"{key}: {address} has no {LANGUAGE} in it ({remedy})"
         elif reader.one_file and LANGUAGE in address:
             yield f"{key}: {address} has {LANGUAGE} in it, but its format has both languages in one file"

@@ -1,15 +1,16 @@
 """Propose a study for a language pair: `python -m study.new --source en --target cs DATA...` writes configs/en-cs.yaml.
 
-DATA are files and folders: aligned files of one sentence a line, TSV, CSV, JSON Lines, Parquet, TMX, XLIFF, PO, SGM,
-subtitles, compressed or not. The name of a file gives its language and its role (train, dev, test); the language may
-also be that of the text. Sizes are for this machine and the given hours, by the estimate of a dry run.
+DATA are files and folders: aligned files of one sentence a line, TSV, CSV, JSON, Parquet, Arrow, TMX, XLIFF, PO, TS,
+SGM, WMT's XML, subtitles, compressed or not. The name of a file gives its language and its role (train, dev, test); the
+language may also be that of the text. Sizes are for this machine and the given hours, by the estimate of a dry run.
 """
 
 import argparse
 import math
+import re
 import shlex
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +34,12 @@ from study.schema import definition, problems
 
 SEED = 1
 OTHER_SCRIPTS = 0.02  # share of the letters of a side from which on they are reported
+MOST_SEGMENTED = 0.02  # share of lines
+SEGMENTED = {
+    r"\S@@ ": "pieces of BPE (lo@@ ng); join them before: sed 's/@@ //g'",
+    "\u2581": "pieces of SentencePiece; join them before: spm_decode",
+    r"&(?:apos|quot|#124|#91|#93);| @-@ ": "tokens of Moses (&apos; @-@); join them before: detokenizer.perl",
+}
 
 
 def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
@@ -61,7 +68,7 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     cores = options.cores or len(machine.cores())
     draft = Draft(name, pair, looks, sets, folder, cores, options.hours, options.invalid)
     plan, effective, measured = _planned(draft, measured)
-    about = [*_data(draft), *_taken(draft), *notes, *_other_scripts(draft)]
+    about = [*_data(draft), *_taken(draft), *notes, *_other_scripts(draft), *segmented(looks)]
     print("\n".join([*about, "", *_study(draft, plan, effective, measured), ""]))
     for of_role in sets:
         of_role.write(folder, pair)
@@ -133,6 +140,15 @@ def _other_scripts(draft: Draft) -> Iterator[str]:
             if share < 1 - OTHER_SCRIPTS:
                 others = f"{percent(1 - share)} of the letters of its {name} side"
                 yield f"{looked.corpus.name}: {others} are in no script of {code}"
+
+
+def segmented(looks: Iterable[Look]) -> Iterator[str]:
+    """A line for each corpus that a program has cut into pieces or tokens."""
+    for looked in looks:
+        for pattern, what in SEGMENTED.items():
+            found = sum(any(map(re.compile(pattern).search, record)) for record in looked.sample)
+            if found > MOST_SEGMENTED * len(looked.sample):
+                yield f"{looked.corpus.name}: {percent(found / len(looked.sample))} of its lines have {what}"
 
 
 def _row(looked: Look, pair: list[str]) -> tuple[str, ...]:

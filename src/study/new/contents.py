@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -10,16 +10,16 @@ from pathlib import Path
 
 import msgspec
 
-from common.document import Document
 from corpora.archives import Part, chunks, is_archive
 from corpora.language import Identifier
 from corpora.language_codes import means
-from corpora.readers import COMPRESSED, by_name
+from corpora.readers import COMPRESSED, READERS, by_name
+from corpora.readers.beginnings import format_of
 from corpora.readers.database import Sqlite
 from corpora.readers.header import header_row, places_by_header
 from corpora.readers.reader import BREAKS, Input, Reader, Selection, Unread, decoded
-from corpora.readers.tables import Csv, cells_of
-from corpora.readers.text import Lines, Tsv
+from corpora.readers.tables import Csv, Jsonl, cells_of, objects, texts_in
+from corpora.readers.text import Lines, Tsv, delimiter_of, is_quoted
 from nmt_frontier.errors import UserError
 from nmt_frontier.languages import shortest
 from nmt_frontier.text.encodings import MARKS, PO_DECLARATION, XML_DECLARATION, as_utf8
@@ -106,16 +106,20 @@ def reader(path: Path, encoding: str | None) -> type[Reader]:
     refused = {
         "is an archive; unpack it, or name it in a configuration (member: in docs/own-data.md)": is_archive(path),
         "a database needs a query; configs/bible.yaml shows how": named is Sqlite,
-        "XML is read as TMX, XLIFF and SGM only; give files of one sentence a line": unpacked(path).suffix == ".xml",
     }
     for reason in (reason for reason, applies in refused.items() if applies):
         raise UserError(f"{path}: {reason}")
-    if named is not Lines:
+    if named not in (Lines, Tsv, Jsonl):
         return named
-    if not (lines := first_lines(path, encoding)):
+    if not (lines := first_lines(path, encoding)) and named is Lines:
         empty = "has no line of text in UTF-8 among its first ones" if path.stat().st_size else "is empty"
         raise UserError(f"{path}: {empty}")
-    return Tsv if sum("\t" in line.strip() for line in lines) >= TABBED * len(lines) else Lines
+    if (found := format_of(str(path), lines)) or named is Jsonl:
+        return READERS[found] if found else named
+    delimiter = delimiter_of(lines)
+    if named is Tsv or sum(delimiter in line.strip() for line in lines) >= TABBED * len(lines):
+        return Csv if is_quoted(lines, delimiter) else Tsv
+    return Lines
 
 
 def columns(path: Path, reader: type[Reader], encoding: str | None, pair: list[str]) -> list[int | str] | None:
@@ -124,7 +128,7 @@ def columns(path: Path, reader: type[Reader], encoding: str | None, pair: list[s
     Raises UserError if they cannot be identified.
     """
     names, rows = _rows(path, reader, encoding, pair)
-    if all(any(means(name, code) for name in names if name.isascii()) for code in pair):
+    if names and places_by_header(names, Selection(pair, [0, 1])):
         return None
     if not rows:
         raise UserError(f"{path}: has no row of text among its first lines")
@@ -152,16 +156,16 @@ def columns(path: Path, reader: type[Reader], encoding: str | None, pair: list[s
 def _rows(path: Path, reader: type[Reader], encoding: str | None, pair: list[str]) -> tuple[list[str], list[list[str]]]:
     """The names of the columns, if they have some, and the first rows."""
     if reader is Tsv:
-        names, rows = _table([line.split("\t") for line in first_lines(path, encoding)], pair)
+        lines = first_lines(path, encoding)
+        names, rows = _table([line.split(delimiter_of(lines)) for line in lines], pair)
         return (names, rows) if {*pair} <= {*names} else ([], [names, *rows] if names else rows)
     if reader is Csv:
         return _table(_csv_rows(path, encoding, pair), pair)
-    objects = []
-    for line in first_lines(path, encoding):
+    found: list[Mapping[str, object]] = []
+    for _, line in islice(objects(chunks(Part(path)), Input(str(path), Unread(), encoding)), FIRST_LINES):
         with suppress(msgspec.DecodeError, RecursionError):
             fields = msgspec.json.decode(line)
-            objects.append(fields.get("translation", fields) if isinstance(fields, dict) else None)
-    found: list[Document] = [fields for fields in objects if isinstance(fields, dict)]
+            found += [texts_in(fields)] if isinstance(fields, dict) else []
     names = list(dict.fromkeys(name for fields in found for name in fields))
     texts = [[text if isinstance(text := fields.get(name), str) else "" for name in names] for fields in found]
     if not texts:

@@ -15,6 +15,7 @@ from pathlib import Path
 from common.document import Document
 from corpora.language_codes import Sides
 from corpora.readers import COMPRESSED, by_name, to_convert
+from corpora.readers.beginnings import format_of
 from corpora.readers.marked_up import Tmx, Xliff
 from corpora.readers.reader import Reader
 from corpora.readers.tables import Csv, Jsonl
@@ -22,11 +23,13 @@ from corpora.readers.text import Tsv
 from corpora.sources.stored import LANGUAGE
 from nmt_frontier.errors import UserError
 from study.new import contents, naming
-from study.new.contents import columns, language, reader, require_languages, sentences, unpacked
+from study.new.contents import columns, first_lines, language, reader, require_languages, sentences, unpacked
 
 NO_TEXT = {  # in a folder
-    ".md", ".rst", ".json", ".yaml", ".yml", ".html", ".xml", ".tex", ".py", ".sh", ".log", ".ids",
+    ".md", ".rst", ".json", ".yaml", ".yml", ".html", ".xml", ".tex", ".py", ".sh", ".log", ".id", ".ids", ".scores",
+    ".pot",
 }  # fmt: skip
+ANY_FORMAT = (".json", ".xml")  # text if they begin as a format that is read
 # What systems and programs leave beside texts, also where a pattern such as data/* names it.
 LEFT_BEHIND = re.compile(
     r"(eh)?thumbs(_.*)?\.db|desktop\.ini|icon\r|~\$.*|.*~|#.*#|.*\.(bak|tmp|swp|part|crdownload|lnk)", re.IGNORECASE
@@ -96,7 +99,7 @@ def paired(files: list[FoundFile], pair: list[str], notes: list[str], foreign: s
             single = [file for file in single if file not in (sources[0], targets[0])]
     for group in complete:
         paths = (group[0].path, group[1].path)
-        source = _source(paths, pair) | _encoding(group[0], group[1])
+        source = _source(paths, pair) | _format(group[0]) | _encoding(group[0], group[1])
         name, format = group[0].stem or paths[0].parent.name, group[0].reader.format
         yield FoundCorpus(name, group[0].role, source, paths, format)
     for file in single:
@@ -106,9 +109,14 @@ def paired(files: list[FoundFile], pair: list[str], notes: list[str], foreign: s
         if file.side == 1 or file.role != "train":
             raise UserError(f"{file.path}: the {pair[file.side]} side only; {_partners(file, single, pair)}")
         notes.append(f"{file.path}: has no {pair[1]} side: monolingual text, which the teacher translates")
-        source = {"file": shown(file.path)} | _encoding(file)
+        source = {"file": shown(file.path)} | _format(file) | _encoding(file)
         name = file.stem or file.path.parent.name
         yield FoundCorpus(name, "monolingual", source, (file.path,), file.reader.format)
+
+
+def _format(file: FoundFile) -> Document:
+    """The key of the configuration, if the name says another format."""
+    return {} if by_name(file.path.name) is file.reader else {"format": file.reader.format}
 
 
 def _encoding(*files: FoundFile) -> Document:
@@ -201,11 +209,11 @@ def _in_folder(folder: Path, notes: list[str]) -> Iterator[tuple[Path, str]]:
     advised = {file: advice for file in named if (advice := to_convert(file.name)) and not _is_left_behind(file)}
     own += [f"{file}: {advice}; it is left out" for file, advice in advised.items()]
     texts = {file: name for file, name in named.items() if file not in advised and _is_text(file)}
-    if not texts:
-        raise UserError("; ".join([f"{folder}: a folder without texts", *own]))
     if others := [file.name for file in named if file not in texts and file not in advised]:
         more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
         own.append(f"{folder}: left out by their names: {', '.join(others[:MOST_NAMED])}{more}")
+    if not texts:
+        raise UserError("; ".join([f"{folder}: a folder without texts", *own]))
     notes += own
     yield from ((file, name.as_posix()) for file, name in texts.items())
 
@@ -228,7 +236,15 @@ def _is_left_behind(path: Path) -> bool:
 def _is_text(path: Path) -> bool:
     name = unpacked(path)
     is_note = name.suffix in ("", ".txt") and NOTES.fullmatch(name.stem)
-    return name.suffix not in NO_TEXT and not is_note and not _is_left_behind(path)
+    known = name.suffix in ANY_FORMAT and _is_known(path)
+    return (name.suffix not in NO_TEXT or known) and not is_note and not _is_left_behind(path)
+
+
+def _is_known(path: Path) -> bool:
+    try:
+        return format_of(str(path), first_lines(path, None)) is not None
+    except UserError:
+        return False
 
 
 def _understood(
@@ -236,7 +252,7 @@ def _understood(
 ) -> FoundFile | None:
     """The role, the side and the reader of a file; None, a note, and its stem in ``foreign`` for another language."""
     format = reader(path, encoding)
-    while Path(name).suffix.lower() in (*COMPRESSED, *format.suffixes, ".txt"):
+    while Path(name).suffix.lower() in (*COMPRESSED, *format.suffixes, *ANY_FORMAT, ".txt"):
         name = name.removesuffix(Path(name).suffix)
     parts = naming.SEPARATORS.split(unicodedata.normalize("NFC", name))
     role = naming.role([word.lower() for word in parts[::2]])
@@ -253,9 +269,7 @@ def _understood(
 
 def _one_file(file: FoundFile, pair: list[str]) -> FoundCorpus:
     """The corpus of a file with both sides."""
-    source: Document = {"file": shown(file.path)}
-    if by_name(file.path.name) is not file.reader:
-        source["format"] = file.reader.format
+    source: Document = {"file": shown(file.path)} | _format(file)
     if file.reader in (Tsv, Csv, Jsonl):
         places = columns(file.path, file.reader, file.encoding, pair)
         source |= {"columns": dict(zip(pair, places, strict=True))} if places not in (None, [0, 1]) else {}

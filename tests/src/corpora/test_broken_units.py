@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from mirrored_texts import fails, fetched, raised
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
-from corpora.readers.marked_up import Sgm, Tmx
+from corpora.readers.marked_up import Tmx
 from corpora.readers.reader import Input, Selection, Unread
+from corpora.readers.test_sets import Sgm
 from nmt_frontier.errors import UserError
 
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<tmx version="1.4"><header/><body>\n'
@@ -161,4 +162,4 @@ def test_any_other_byte_loses_one_unit_at_most(place, byte, chunk):
 
 @given(st.integers(0, len(WHOLE) - 8))
 def test_what_was_cut_off_is_an_error(end):
-    assert raised(read, WHOLE[:end]).endswith("; it was cut off")
+    assert raised(read, WHOLE[:end]).endswith(" it was cut off")
