@@ -6,6 +6,8 @@ from configurations import DELETED, DEMO, FILES, OWN_MACHINE, ZEROS, without
 
 WHEEL = {"name": "a", "version": "1", "sha256": ZEROS, "member": "a.db"}
 
+HTTP = {"address": "http://localhost:8000/v1", "model": "m"}
+
 SHAPE = {"encoder_layers": 1, "decoder_layers": 1, "units": 10, "ffn_units": 8, "heads": 4}
 
 
@@ -28,6 +30,16 @@ WRONG = [
     ("decoding.workers", 2, ": a worker needs a core of its own; name more of decoding.cores"),
     ("teachers.teacher.shape.units", 99, "units 99 is odd"),
     ("teachers.teacher.prefix", {"target": "x"}, ": a teacher that is trained here has one pair of languages"),
+    ("teachers.x", {"http": HTTP | {"key": "sk-1234"}}, ".http.key: is the name of an environment variable"),
+    ("teachers.x", {"http": HTTP | {"address": "http://me:secret@there"}}, ".http.address: has not the form http://h"),
+    ("teachers.x", {"http": HTTP | {"prompt": "Translate."}}, ".http.prompt: has no {text}, where the text goes"),
+    ("teachers.x", {"http": HTTP | {"candidates": 4}}, ".http.candidates: without a temperature 4 answers are one"),
+    ("teachers.x", {"http": HTTP | {"budget": 4}}, ".http.budget: needs prices, in USD a million tokens"),
+    ("teachers.x", {"http": HTTP | {"options": {"n": 4}}}, ".http.options.n: is not for options"),
+    ("teachers.x", {"http": HTTP | {"without": ["max_tokens"]}}, ".http.options: an answer needs a limit; w"),
+    ("teachers.x", {"http": HTTP, "parameters": 5}, ".parameters: a teacher behind HTTP has none"),
+    ("teachers.x", {"http": HTTP, "seed": 5}, ".seed: is for a teacher that is trained here"),
+    ("teachers", {"x": {"http": HTTP}, "y": {"http": HTTP}}, "x answers over HTTP and scores nothing, so"),
     ("teachers.x", {"ctranslate2": "x", "tokenization": {}}, "has neither sentencepiece nor bpe; give one"),
     ("mixtures.original.teacher", "teacher", ": original targets are no teacher's"),
     ("teachers.teacher.parameters", 5, ": follow from the shape of a teacher that"),

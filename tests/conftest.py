@@ -7,6 +7,7 @@ from pathlib import Path
 import optional
 import pytest
 from hypothesis import HealthCheck, settings
+from language_models import model  # noqa: F401 (a fixture)
 from web import server  # noqa: F401 (a fixture)
 
 # Estimates do not follow from what this user has measured.

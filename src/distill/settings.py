@@ -1,10 +1,10 @@
 """What decides on the translations of teachers, beside the files that they read, as a rule writes it."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import field
 
-from common.document import Section, limits
+from common.document import UNIQUE, Count, Number, Positive, Section, Seed, SomeShare, limits
 
 Device = Literal["cpu", "cuda"]
 
@@ -49,3 +49,80 @@ class TranslationSettings(Section):
     def prefix(self, number: int) -> Prefix:
         """Of a teacher, by its place."""
         return (self.prefixes[number] if self.prefixes else None) or Prefix()
+
+
+class Example(Section):
+    """A translation that the model is shown before it is asked."""
+
+    source: str
+    """Text in the source language."""
+    target: str
+    """Its translation, as every answer should look."""
+
+
+class TokenPrices(Section):
+    """What the tokens of a teacher cost, in USD a million."""
+
+    input: Annotated[Number, limits(minimum=0)]
+    """Of a prompt."""
+    output: Annotated[Number, limits(minimum=0)]
+    """Of an answer."""
+
+
+class HttpSection(Section, kw_only=True):
+    """A language model behind an HTTP server with OpenAI's API: vLLM, llama.cpp, Ollama, a provider. Its answers are
+    checked and kept (docs/teachers-and-students.md#a-teacher-behind-http)."""
+
+    address: str
+    """What /chat/completions or /completions follows, such as http://localhost:8000/v1."""
+    model: str
+    """Name of the model, as the server knows it."""
+    api: Literal["chat", "completions"] = "chat"
+    """chat for models that follow instructions, completions for base models, which go on from a prompt with
+    examples."""
+    prompt: str | None = None
+    """What is asked, with {text} for the text. If null, for chat a line that asks for the translation alone; for
+    completions `English: {text}` and, on the next line, `German:`."""
+    examples: list[Example] = field(default_factory=list)
+    """Translations that stand before each text, in chat as turns of a conversation."""
+    candidates: Count = 1
+    """Answers to each text, each with a seed of its own; the n-best list has the different ones. Their score is the
+    logarithm of their share, so that mbr weighs samples as they were drawn. Several need a temperature."""
+    temperature: Annotated[Number, limits(minimum=0)] = 0
+    """Of sampling; 0 takes the likeliest token."""
+    top_p: SomeShare = 1
+    """Sample from the likeliest tokens that have this probability together."""
+    max_tokens: Count = 512
+    """Longest answer, in the model's tokens. One that is cut off fails."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Further fields of a request that this server knows, such as top_k."""
+    without: Annotated[list[Literal["temperature", "top_p", "max_tokens", "seed", "stop"]], UNIQUE] = field(
+        default_factory=list
+    )
+    """Fields of a request that this server refuses. Without max_tokens, options need max_completion_tokens."""
+    tries: Count = 3
+    """How often a text is asked for each candidate, with another seed each time, until an answer passes the checks."""
+    concurrency: Count = 8
+    """Requests at a time. One shard asks at a time."""
+    timeout: Positive = 120
+    """Seconds to wait for an answer."""
+    budget: Positive | None = None
+    """USD that the study may spend on this teacher. Before a request its highest price is added to what was spent; if
+    the sum is higher, the job ends. Needs prices."""
+    prices: TokenPrices | None = None
+    key: str | None = None
+    """Name of the environment variable that has the key of the server, such as OPENAI_API_KEY. Never the key itself:
+    that is in no file, no log and no command line."""
+
+
+NO_ANSWER = ("address", "concurrency", "timeout", "budget", "prices", "key")  # keys of Http that change no answer
+
+
+class AskingSettings(Section):
+    """Of ``ask``. languages: codes of the study's source and target language. ratio: of the longer text to the shorter
+    one, in characters."""
+
+    languages: list[str]
+    seed: Seed
+    http: HttpSection
+    ratio: Number

@@ -7,7 +7,8 @@ From files to an effective configuration:
 - ``keys``: the JSON schema, made of the types (command: write it and the page of keys)
 - ``schema``: what the JSON schema refuses, in our words; the folder of results, the hash of a configuration
 - ``expansion``: YAML files merged with those that they extend, and every entry with the settings of the whole study
-- ``checks``: the rules that a schema cannot express; ``system_checks``: those of teachers and students
+- ``checks``: the rules that a schema cannot express; ``system_checks``: those of teachers and students;
+  ``http_checks``: those of teachers behind HTTP
 - ``precision``: the engine and the type that teachers compute with
 - ``machine_checks``: what a run lacks on this machine, asked when its first job starts
 - ``available``: whether the corpora can be had (command)
@@ -24,6 +25,7 @@ What follows from the configuration:
 What a study will take:
 
 - ``workload``: how much there is to do
+- ``asking``: requests, tokens, USD and hours of teachers behind HTTP
 - ``estimate``: time and disk, before it runs
 - ``rates``: how fast a machine does what a study spends its time on: shipped rates, and those of this machine (command)
 - ``resources``: the work of a training, and what it requests from Snakemake

@@ -14,7 +14,7 @@ from formats.shape import Values, registry
 from nmt_frontier.errors import UserError
 from nmt_frontier.search.engine import Engine
 from nmt_frontier.search.native import Native
-from study import system_checks
+from study import http_checks, system_checks
 from study.configuration import StudyConfiguration
 from study.configuration.systems import AugmentationSection, MixtureSection
 from study.expansion import listed_prices
@@ -22,7 +22,16 @@ from study.plan import StudyPlan
 from study.precision import default_type, engine, obstacle
 from study.resources import read_size
 from study.schema import RESERVED, suggestion
-from study.systems import ORIGINAL, learned_from, splits_as_study, systems, untrained
+from study.systems import (
+    ORIGINAL,
+    asked,
+    hypotheses,
+    learned_from,
+    splits_as_study,
+    systems,
+    translated_by,
+    untrained,
+)
 from train.settings import PLACED
 
 __all__ = ["place_problems", "problems", "teacher_problems"]
@@ -46,6 +55,7 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
         yield f"prices.machine: {name!r} is none of {listed}; name one, or give an entry like those of {PRICES.name}"
     yield from system_checks.problems(config)
     yield from mixture_problems(config)
+    yield from http_checks.mixture_problems(config)
     yield from corpus_problems(config)
     yield from vocabulary_problems(config)
     measured: list[type[Engine]] = [CTranslate2, *(engines.ENGINES[name] for name in config.decoding.engines)]
@@ -134,7 +144,7 @@ def mixture_problems(config: StudyConfiguration) -> Iterator[str]:
 
 
 def _mixture_problems(path: str, mixture: MixtureSection, config: StudyConfiguration) -> Iterator[str]:
-    original, n_best = mixture.targets == "original", config.distillation.n_best
+    original = mixture.targets == "original"
     if not original and not config.teachers:
         yield f"{path}.targets: {mixture.targets} needs teachers; without any all targets are original"
     if mixture.teacher not in (None, *config.teachers):
@@ -144,9 +154,10 @@ def _mixture_problems(path: str, mixture: MixtureSection, config: StudyConfigura
         allowed = ["train"] if original else ["train", "monolingual"]
         if role not in allowed:
             yield f"{path}.weights.{corpus}: is not a corpus with the role {' or '.join(allowed)}"
-    if mixture.targets in ("interpolated", "mbr", "all") and n_best < 2:
-        targets = mixture.targets
-        yield f"{path}.targets: {targets} needs several hypotheses; distillation.n_best is 1 (papers have 8)"
+    teacher = translated_by(config, path.removeprefix("mixtures."))
+    if mixture.targets in ("interpolated", "mbr", "all") and hypotheses(config, teacher) < 2:
+        key = f"teachers.{teacher}.http.candidates" if teacher in asked(config) else "distillation.n_best"
+        yield f"{path}.targets: {mixture.targets} needs several hypotheses; {key} is 1 (papers have 8)"
     if original and mixture.teacher:
         yield f"{path}.teacher: original targets are no teacher's"
     if original and mixture.drop_worst:

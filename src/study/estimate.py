@@ -5,6 +5,7 @@ GPUs cannot be measured before the jobs run on them, so their hours are those of
 
 from collections.abc import Iterable
 
+from study.asking import asking
 from study.configuration import StudyConfiguration
 from study.rates import Rates
 from study.systems import Trained
@@ -30,8 +31,13 @@ def estimate(config: StudyConfiguration, cores: int, rates: Rates) -> str:
         f"  {name + ', on GPUs':<45}{hours:>10,.1f} hours of a GPU that sustains {speed / 1e12:.0f} TFLOP/s"
         for name, (hours, speed) in on_gpu.items()
     ]
+    rows += [f"  {f'{each.teacher}, over HTTP':<45} about {each.text}" for each in asking(work)]
     total = f"about {duration(wall_seconds(work, cores))} on {of_cores(cores)}"
-    total += " beside the GPUs" * bool(on_gpu) + f", {sum(work.disk().values()) / 1e9:,.1f} GB of disk"
+    others = "the GPUs" * bool(on_gpu), "the teachers over HTTP" * bool(work.study.teachers.asked)
+    total += (
+        f" beside {' and '.join(filter(None, others))}" * any(others)
+        + f", {sum(work.disk().values()) / 1e9:,.1f} GB of disk"
+    )
     notes = [
         *([f"from {rates.origin}"] if rates.origin else []),
         SCOPE,

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from study.asking import asking
 from study.configuration import StudyConfiguration
 from study.jobs import jobs
 from study.rates import shipped
@@ -9,6 +10,7 @@ from study.resources import LARGE, LONGEST, SHORTEST, SPARE
 from study.workload import Work
 
 DAY = 24 * 60
+ASKING_MEGABYTES, PLACE_BYTES = 1000, 200  # of distill.ask, which identifies languages, and of the place of an answer
 LOADED_BYTES = 5  # per parameter of a teacher: float32, and a fifth for what it makes of them
 
 
@@ -27,6 +29,11 @@ class Requests:
         """Run time of the longest job of a rule, with a margin for other CPUs; a day where a size is not known."""
         minutes = round(SPARE * self._seconds[rule] / 60)
         return min(max(minutes, DAY if self._work.unknown else SHORTEST), LONGEST)
+
+    def answers_megabytes(self, teacher: str) -> int:
+        """Main memory of a job that asks a teacher, which holds the places of all its answers."""
+        answers = sum(each.requests for each in asking(self._work) if each.teacher == teacher)
+        return round(ASKING_MEGABYTES + PLACE_BYTES * answers / 1e6)
 
     def teacher_megabytes(self, *teachers: str) -> int:
         """Main memory of the weights of these teachers, all in float32; those of unknown size count as large ones."""

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from findings.cost import Price
 from nmt_frontier.errors import UserError
+from study.asking import asking_seconds
 from study.rates import Rate
-from study.systems import Trained
+from study.systems import Trained, hypotheses
 from study.workload import JOB_STARTS, MODEL_JOBS, REPORT_JOBS, StudyStage, Work
 
 # Choosing targets: CPU seconds of a comparison (EPYC of Zen 4, Multi30k, lists of 8), and how the number of comparisons
@@ -161,13 +162,17 @@ class _Planned:
     def _translations(self) -> Iterator[Jobs]:
         work, shards, gpus = self._work, self._distillation.shards, int(self._work.teachers_on_gpu)
         for corpus, sentences in work.sizes.items():
-            lists = [f"translate_shard {teacher} {corpus}" for teacher in work.translators(corpus)]
-            for name, teacher in zip(lists, work.translators(corpus), strict=True):
-                trained = (f"train {each}" for each in self._study.teachers.of(teacher))
-                made = "change_source" if corpus in self._study.mixtures.changed else "gather_clean"
-                after = [f"{made} {corpus}", *trained]
-                seconds = work.translation_seconds(teacher, sentences)
-                yield self._group(name, StudyStage.TRANSLATION, seconds, shards, gpus=gpus, after=after)
+            made = "change_source" if corpus in self._study.mixtures.changed else "gather_clean"
+            lists = []
+            for teacher in work.translators(corpus):
+                after = [f"{made} {corpus}", *(f"train {each}" for each in self._study.teachers.of(teacher))]
+                if http := self._config.teachers[teacher].http if teacher in self._study.teachers.asked else None:
+                    name, seconds, used = f"ask_shard {teacher} {corpus}", asking_seconds(http, sentences), 0
+                else:
+                    name, seconds = f"translate_shard {teacher} {corpus}", work.translation_seconds(teacher, sentences)
+                    used = gpus
+                lists.append(name)
+                yield self._group(name, StudyStage.TRANSLATION, seconds, shards, gpus=used, after=after)
             rescored = f"rescore_shard {corpus}"
             if work.rescored(corpus):
                 seconds = work.rescoring_seconds(sentences)
@@ -175,8 +180,9 @@ class _Planned:
             yield from self._selections(corpus, sentences, [*lists, rescored])
 
     def _selections(self, corpus: str, sentences: int, lists: list[str]) -> Iterator[Jobs]:
-        shards, n_best = self._distillation.shards, self._distillation.n_best
+        shards = self._distillation.shards
         for teacher, targets in sorted(self._work.selected.get(corpus, ())):
+            n_best = hypotheses(self._config, teacher)
             name, comparisons = f"{teacher} {targets} {corpus}", n_best ** POWERS.get(targets, 0)
             seconds = sentences * (self._seconds["select"] + CHOICE.get(targets, 0) * comparisons)
             yield self._group(f"select_shard {name}", StudyStage.SELECTION, seconds, shards, after=lists)

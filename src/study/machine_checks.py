@@ -22,7 +22,7 @@ def problems(study: StudyPlan) -> Iterator[str]:
         if name in CTranslate2.types:  # others are the native engine's, which are the same on every machine
             yield from _type_problems(f"decoding.compute_types.{number}", name)
     on_cpu = study.teachers.engine == CTranslate2.name and config.distillation.device == "cpu"
-    if study.systems.teachers and on_cpu:
+    if study.teachers.computed and on_cpu:
         yield from _type_problems("distillation.compute_type", study.teachers.type)
     if not Native.supported():
         yield from _without_native(study)
@@ -38,7 +38,7 @@ def _type_problems(path: str, name: str) -> Iterator[str]:
 
 def _without_native(study: StudyPlan) -> Iterator[str]:
     """A line for each model that CTranslate2 does not decode in place of the native engine."""
-    for name in study.systems.teachers if study.teachers.engine == Native.name else ():
+    for name in study.teachers.computed if study.teachers.engine == Native.name else ():
         if name in study.teachers.imported:
             yield f"teachers.{name}: {NOT_BUILT}, or set distillation: {{engine: ctranslate2}}"
         elif not study.models.runs_in_ctranslate2(name):
@@ -57,8 +57,8 @@ def warnings(study: StudyPlan) -> Iterator[str]:
     if not Native.supported() and Native.name in study.models.engines:
         others = "the targets speed and search need decoding: {engines: []}"
         yield f"decoding.engines: {Native.name} {absent} decodes in its place, but {others}"
-    if not Native.supported() and study.systems.teachers and study.teachers.engine == Native.name:
+    if not Native.supported() and study.teachers.computed and study.teachers.engine == Native.name:
         yield f"distillation.engine: {Native.name} {absent} translates in its place, in float32"
     saturating = study.teachers.engine == CTranslate2.name and config.distillation.device == "cpu"
-    if study.systems.teachers and saturating and study.teachers.type.startswith("int8"):
+    if study.teachers.computed and saturating and study.teachers.type.startswith("int8"):
         yield from filter(None, [ctranslate2_products.warning("distillation.compute_type")])

@@ -26,7 +26,7 @@ def default_engine(config: StudyConfiguration) -> str:
 
     The architecture of a teacher from elsewhere is unknown until it is there; CTranslate2 is the safe choice for it.
     """
-    teachers = config.teachers.values()
+    teachers = [teacher for teacher in config.teachers.values() if not teacher.http]
     trained = teachers and all(teacher.shape for teacher in teachers)
     return Native.name if trained and not obstacle(config) else CTranslate2.name
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from formats.shape import TransformerShape, Values, registry, shape
+from study import http_checks
 from study.configuration import StudyConfiguration
 from study.configuration.systems import StudentSection, TeacherSection
 from study.expansion import BATCHES, LENGTHS
@@ -15,6 +16,7 @@ from train.settings import PhaseSection, TrainingSection
 def problems(config: StudyConfiguration) -> Iterator[str]:
     for name, teacher in config.teachers.items():
         yield from _teacher_problems(f"teachers.{name}", teacher)
+        yield from http_checks.teacher_problems(f"teachers.{name}", teacher)
         yield from _shape_problems(f"teachers.{name}", teacher)
         yield from _sampling_problems(f"teachers.{name}.training", teacher.training, config)
     earlier = {name: teacher.shape.document for name, teacher in config.teachers.items() if teacher.shape}

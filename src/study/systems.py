@@ -18,7 +18,13 @@ ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with
 ENSEMBLE = "ensemble"  # all teachers together: each translates, all score
 TOKEN_ENSEMBLE = "token-ensemble"  # all teachers together, which average their probabilities at every step
 ENSEMBLES = {"rescoring": ENSEMBLE, "token_by_token": TOKEN_ENSEMBLE}  # by the key of a mixture
-ORIGINS = ("shape", "checkpoint", "ctranslate2", "converted")  # a teacher has one of them; shape: it is trained here
+ORIGINS = (
+    "shape",
+    "checkpoint",
+    "ctranslate2",
+    "converted",
+    "http",
+)  # a teacher has one of them; shape: it is trained here
 
 
 def mixture(config: StudyConfiguration, name: str) -> MixtureSection:
@@ -49,6 +55,17 @@ def translated_by(config: StudyConfiguration, name: str) -> str | None:
     if entry.targets == "original" or not config.teachers:
         return None
     return entry.teacher or (ENSEMBLES[entry.ensemble] if len(config.teachers) > 1 else next(iter(config.teachers)))
+
+
+def hypotheses(config: StudyConfiguration, teacher: str | None) -> int:
+    """The most hypotheses for a sentence by a teacher, or by all together."""
+    http = config.teachers[teacher].http if teacher in config.teachers else None
+    return http.candidates if http else config.distillation.n_best
+
+
+def asked(config: StudyConfiguration) -> list[str]:
+    """The teachers that answer over HTTP."""
+    return [name for name, teacher in config.teachers.items() if teacher.http]
 
 
 def composition(config: StudyConfiguration, name: str) -> Document:
@@ -180,7 +197,7 @@ def untrained(config: StudyConfiguration) -> list[StudySystem]:
 
 def splits_as_study(teacher: TeacherSection) -> bool:
     """Whether a teacher splits text with the study's vocabulary, which must be there before it translates."""
-    return teacher.tokenization is None
+    return teacher.tokenization is None and teacher.http is None
 
 
 def is_folder(start: str) -> bool:

@@ -16,7 +16,7 @@ from study.configuration import StudyConfiguration
 from study.plan import StudyPlan
 from study.rates import WIDTH, Rates
 from study.resources import TOKENS, operations, read_size, size, trained_tokens
-from study.systems import ENSEMBLE, TOKEN_ENSEMBLE, StudySystem, Trained
+from study.systems import ENSEMBLE, TOKEN_ENSEMBLE, StudySystem, Trained, hypotheses
 from train import precision
 from train.schedule import kept_checkpoints
 
@@ -88,13 +88,13 @@ class Work:
         self.pairs = sum(self.sizes.values())  # with the changed copies
         self.unknown = [name for name in self.read if not self.sizes[name]]
         self.unknown += [system.name for system in self.trained if not self.parameters(system)]
-        elsewhere = [name for name in self.study.systems.teachers if not self.study.systems[name].shape]
+        elsewhere = [name for name in self.study.teachers.computed if not self.study.systems[name].shape]
         self.unknown += [f"teacher {name}" for name in elsewhere if not self.teacher_parameters(name)]
 
     def epoch(self, mixture: str) -> int:
         """Pairs of an epoch of a mixture."""
         translations = self.study.teachers.translations(mixture)
-        times = self.config.distillation.n_best if translations and translations[1] == "all" else 1
+        times = hypotheses(self.config, translations[0]) if translations and translations[1] == "all" else 1
         drawn = times * sum(self.sizes.get(name, 0) for name in self.study.mixtures.drawn(mixture))
         return self.config.distillation.epoch_pairs or drawn
 
@@ -147,7 +147,8 @@ class Work:
         """The teachers that translate a corpus; all of them together are one, if they translate token by token."""
         imitated = {teacher for teacher, _ in self.selected.get(corpus, ())}
         rescored = self.study.systems.teachers if ENSEMBLE in imitated else ()
-        return [name for name in self.study.teachers.translating if name in {*imitated, *rescored}]
+        teachers = self.study.teachers
+        return [name for name in (*teachers.translating, *teachers.asked) if name in {*imitated, *rescored}]
 
     def rescored(self, corpus: str) -> bool:
         """Whether a mixture has a corpus's translations by the ensemble."""
@@ -162,7 +163,7 @@ class Work:
         return self.config.distillation.device == "cuda"
 
     def translation_seconds(self, teacher: str, sentences: float) -> float:
-        """Seconds of a core, or of a GPU with two operations per parameter, hypothesis and piece."""
+        """Seconds of a core, or of a GPU with two operations per parameter, hypothesis and piece; none over HTTP."""
         translated = self.translated(teacher, sentences)
         if self.teachers_on_gpu:
             return translated * 2 * self.config.distillation.beam_size / GPU_DECODING
@@ -231,7 +232,7 @@ class Work:
         cleaned = sum(of_pair[name] * self.sizes[name] for name in names)
         sampled = sum(of_pair[name] * self.sizes[name] for name in names if config.corpora[name].sample)
         n_best_lists = self.pairs * (RECORD_BYTES / 2 + CANDIDATE_BYTES * config.distillation.n_best)
-        chosen = sum(config.distillation.n_best if targets == "all" else 1 for _, targets in self.selections)
+        chosen = sum(hypotheses(config, teacher) if targets == "all" else 1 for teacher, targets in self.selections)
         epoch = (RECORD_BYTES + PIECES_BYTES) * config.distillation.epochs
         teachers = sum(self._checkpoints(system) for system in self.trained if system.role == "teacher")
         students = sum(self._checkpoints(system) for system in self.trained if system.role != "teacher")

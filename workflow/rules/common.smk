@@ -117,7 +117,7 @@ def unless(problem, files):
 wildcard_constraints:
     corpus=one_of([*study.config.corpora, *study.mixtures.changed]),
     system=one_of(dict.fromkeys([*study.systems, *study.teachers.imported])),
-    teacher=one_of(study.teachers.translating),
+    teacher=one_of([*study.teachers.translating, *study.teachers.asked]),
     imitated=one_of(study.teachers.imitable),
     mixture=one_of(study.mixtures.names),
     scatteritem=r"\d+-of-\d+",
@@ -165,6 +165,15 @@ def repeated(dag):
     return f"finished jobs that run again: {len(again)}, as {reason}; {keep}" if changed else ""
 
 
+def unset_keys(dag):
+    """A line for each teacher that will be asked without its key; what is kept needs none."""
+    asked = {job.wildcards.teacher for job in dag.needrun_jobs() if job.rule.name == "ask_shard"}
+    for name in filter(asked.__contains__, study.teachers.asked):
+        variable = study.config.teachers[name].http.key
+        if variable and not os.environ.get(variable):
+            yield f"teachers.{name}.http.key: {variable} is not set; without it only answers that are kept can be used"
+
+
 def table_models(rows):
     """The model folders that the rows of a paper's table need, of untrained systems."""
     return [study.paths.model(*model) for model in table_rows.models(rows.values())]
@@ -177,6 +186,8 @@ onstart:
     if lacking := [] if IMAGE else [*machine_checks.problems(study)]:
         raise WorkflowError("the study cannot run here:\n" + "\n".join(lacking))
     for line in () if IMAGE else machine_checks.warnings(study):
+        print(line, file=sys.stderr)
+    for line in unset_keys(workflow.dag):
         print(line, file=sys.stderr)
     if line := repeated(workflow.dag):
         print(line, file=sys.stderr)

@@ -1,5 +1,5 @@
-# Distillation: the teachers translate the source side of all corpora in shards, alone or together, an ensemble may rescore
-# instead, and one translation of each sentence is chosen. distilled/<teacher>/best/<corpus>.tsv.zst is a corpus that others can use:
+# Distillation: the teachers translate the source side of all corpora in shards, alone or together, or are asked over HTTP,
+# an ensemble may rescore instead, and one translation of each sentence is chosen. distilled/<teacher>/best/<corpus>.tsv.zst is a corpus that others can use:
 # source, target, score.
 
 from study.resources import distillation_resources, scores_to_rank
@@ -49,6 +49,8 @@ rule translate_shard:
         f"{study.folder}/logs/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.log",
     benchmark:
         f"{study.folder}/benchmarks/translate_{{teacher}}_{{corpus}}_{{scatteritem}}.tsv"
+    wildcard_constraints:
+        teacher=one_of(study.teachers.translating),
     resources:
         **growing(
             mem_mb=lambda w: 1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(*study.teachers.of(w.teacher)),
@@ -63,6 +65,38 @@ rule translate_shard:
         " --model {input.models} --sentencepiece {input.sentencepiece} --threads {threads}"
         f"{BATCHES} --stand-ins {STAND_IN}"
         " --output {output.shard} 2> >(shown {log})"
+
+
+# On a cluster, nodes may have no network; and so the key, an environment variable of this snakemake, goes nowhere else.
+localrules:
+    ask_shard,
+
+
+rule ask_shard:
+    """The n-best lists of a teacher behind HTTP. Its answers are no output: Snakemake never deletes them."""
+    input:
+        corpus=lambda w: study.mixtures.text(w.corpus),
+    output:
+        shard=f"{study.folder}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{study.folder}/n-best/{{teacher}}/{{corpus}}/{{scatteritem}}.json",
+    log:
+        f"{study.folder}/logs/ask_{{teacher}}_{{corpus}}_{{scatteritem}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/ask_{{teacher}}_{{corpus}}_{{scatteritem}}.tsv"
+    wildcard_constraints:
+        teacher=one_of(study.teachers.asked),
+    resources:
+        **growing(mem_mb=lambda w: requests.answers_megabytes(w.teacher), runtime=requests.minutes("ask_shard")),
+        asking=1,  # so that http.concurrency is that of all shards: profiles/default
+    params:
+        answers=f"{study.folder}/answers",
+        text=lambda w: as_json(study.teachers.answering(w.teacher)),  # to be watched only
+        shard=lambda w: w.scatteritem.replace("-of-", "/"),
+        # A function of the output is not watched: another address, price or budget asks for nothing again.
+        settings=lambda w, output: as_json(study.teachers.asking(w.teacher)),
+    shell:
+        "python -m distill.ask {params.settings:q} --teacher {wildcards.teacher} --input {input.corpus}"
+        " --shard {params.shard} --answers {params.answers} --output {output.shard} 2> >(shown {log})"
 
 
 rule rescore_shard:

@@ -62,7 +62,8 @@ class StudyConfiguration(Section, kw_only=True):
     teachers: dict[Name, TeacherSection] = field(default_factory=dict)
     """The models the students learn from, by name. Several are an ensemble, which rescores whole translations or
     translates token by token (ensemble, in mixtures). A teacher is trained here (shape and training) or comes from
-    exactly one of checkpoint, ctranslate2 and converted. None is needed where all corpora are distilled already."""
+    exactly one of checkpoint, ctranslate2, converted and http. None is needed where all corpora are distilled
+    already."""
     distillation: DistillationSection = field(default_factory=DistillationSection)
     mixtures: Annotated[dict[Name, MixtureSection], NOT_EMPTY] = field(
         default_factory=lambda: {"distilled": MixtureSection()}

@@ -18,7 +18,7 @@ from common.document import (
     limits,
     written,
 )
-from distill.settings import Device, Prefix, Tokenization
+from distill.settings import Device, HttpSection, Prefix, Tokenization
 from export.settings import Converted
 from train.settings import StartLayers, TrainingSection
 
@@ -127,6 +127,7 @@ class TeacherSection(Section, kw_only=True):
     ctranslate2: str | None = None
     """Folder of a CTranslate2 model."""
     converted: Converted | None = None
+    http: HttpSection | None = None
     parameters: Count | None = None
     """Number of parameters of a teacher that is not trained here; the estimate of time needs it."""
     tokenization: Tokenization | None = None

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from common.document import Document, short
 from corpora.sources.source import languages
 from decode.engines import ENGINES
-from distill.settings import TranslationSettings
+from distill.settings import NO_ANSWER, AskingSettings, TranslationSettings
 from formats.shape import Values
 from nmt_frontier.search.native import Native
 from study import precision
@@ -17,6 +17,7 @@ from study.systems import (
     ENSEMBLES,
     StudySystem,
     Trained,
+    asked,
     mixture,
     splits_as_study,
     systems,
@@ -24,6 +25,7 @@ from study.systems import (
     untrained,
 )
 
+RATIO = 3  # of the lengths of a text and an answer, in characters, where cleaning has none
 FULL_WIDTH = {"ja", "zh"}  # languages whose punctuation nmt_nfkc would write in half width
 
 
@@ -130,11 +132,12 @@ class Teachers:
 
     ensemble: the name of all teachers together, as the first mixture combines them; a single teacher is its own
     ensemble. imitable: the teachers whose translations students may learn from, each one, and all together.
-    translating: those of them that search: each one, and all together if they translate token by token. imitated: the
-    one that students are compared with, that of the first mixture that has one. foreign: ensembles and teachers from
-    elsewhere, which have translations but no model folder. reference: the timed teacher that scores are compared with,
-    the imitated one, else the first. imported: the entries of teachers from elsewhere, with the keys alone whose change
-    requires a new import. imported_format: the name of their folders.
+    translating: those of them that search here: each one, and all together if they translate token by token. asked:
+    those that answer over HTTP; they score nothing, so that a study with one has no ensemble. computed: the others,
+    which an engine decodes here. imitated: the one that students are compared with, that of the first mixture that has
+    one. foreign: ensembles and teachers from elsewhere, which have translations but no model folder. reference: the
+    timed teacher that scores are compared with, the imitated one, else the first. imported: the entries of teachers
+    from elsewhere, with the keys alone whose change requires a new import. imported_format: the name of their folders.
     """
 
     def __init__(self, config: StudyConfiguration, paths: Paths, systems: Systems):
@@ -142,19 +145,23 @@ class Teachers:
         names = systems.teachers
         translators = [name for name in (translated_by(config, mixture) for mixture in config.mixtures) if name]
         ensembles = [name for name in dict.fromkeys(translators) if name in ENSEMBLES.values()]
-        ensembles = ensembles or [ENSEMBLE] * (len(names) > 1)
+        self.asked = asked(config)
+        self.computed = [name for name in names if name not in self.asked]
+        ensembles = ensembles or [ENSEMBLE] * (len(names) > 1 and not self.asked)
         self.ensemble = next(iter([*ensembles, *names]), None)
         self.imitable = [*names, *ensembles]
-        self.translating = [name for name in self.imitable if name != ENSEMBLE]
+        self.translating = [name for name in self.imitable if name not in (ENSEMBLE, *self.asked)]
         self.imitated = next(iter(translators), self.ensemble)
         self.foreign = [name for name in self.imitable if name not in systems.trained]
         self.reference = next((name for name in (self.imitated, *names) if name in systems.measured), None)
         self.engine = precision.engine(config)
         self.type = config.distillation.compute_type or precision.default_type(config)
         self.imported_format = ENGINES[self.engine].folder(self.type)
-        self.imported = {name: entry.document for name, entry in config.teachers.items() if not entry.shape}
+        self.imported = {
+            name: entry.document for name, entry in config.teachers.items() if not entry.shape and not entry.http
+        }
         for entry in self.imported.values():
-            del entry["parameters"], entry["start_from"], entry["prefix"]
+            del entry["parameters"], entry["start_from"], entry["prefix"], entry["http"]
 
     def translations(self, name: str) -> tuple[str, str] | None:
         """The teacher whose translations a mixture has, and its targets; None for original text."""
@@ -172,6 +179,17 @@ class Teachers:
         prefixes = [self.config.teachers[name].prefix for name in teachers]
         asked = TranslationSettings(pair, tokenizations, section.n_best, section.device, section.beam_size)
         return replace(asked, prefixes=prefixes) if any(prefixes) else asked
+
+    def asking(self, teacher: str) -> AskingSettings:
+        """What a teacher behind HTTP is asked, and how."""
+        http, ratio = self.config.teachers[teacher].http, self.config.cleaning.max_length_ratio
+        assert http, f"{teacher} does not answer over HTTP"
+        return AskingSettings([self.config.source, self.config.target], self.config.seed, http, ratio or RATIO)
+
+    def answering(self, teacher: str) -> Document:
+        """The part of it that decides on the answers."""
+        asking: Document = short(self.asking(teacher))
+        return {**asking, "http": {key: value for key, value in asking["http"].items() if key not in NO_ANSWER}}
 
     def model(self, teacher: str) -> str:
         """The folder that a teacher translates with, of the engine that distils."""

@@ -87,6 +87,10 @@ READ_BY = {
         *("src/export/import_teacher.py", "src/export/settings.py", "src/distill/tokenization.py"),
         *("src/distill/settings.py", "src/study/systems.py", "src/study/workload.py", "src/study/plan/systems.py"),
     ],
+    "Http": [
+        *(f"src/distill/http_teacher/{name}.py" for name in ("prompt", "server", "teacher", "budget")),
+        *("src/study/http_checks.py", "src/study/plan/systems.py"),
+    ],
     "Training": [
         *(
             f"src/train/{name}.py"

@@ -176,7 +176,7 @@ def test_every_system_has_one_part_in_every_study(path):
     assert [*study.systems.teachers, *study.systems.students, *study.systems.untrained] == list(study.systems)
     assert set(study.systems.measured) <= set(study.systems.trained)
     assert not set(study.systems.trained) & set(study.teachers.imported)
-    assert set(study.systems.teachers) <= {*study.systems.trained, *study.teachers.imported}
+    assert set(study.systems.teachers) <= {*study.systems.trained, *study.teachers.imported, *study.teachers.asked}
     assert set(study.models.transformers) <= set(study.systems.measured)
     assert (study.teachers.imitated is None) == (study.teachers.imitable == [])
     assert not set(study.teachers.foreign) & set(study.systems.trained)
@@ -189,6 +189,7 @@ def test_programs_read_the_settings_that_rules_write(path):
     study = StudyPlan(config.read(path))
     settings = [study.teachers.settings(*study.systems.teachers), study.comparison]
     settings += [study.training(system) for system in study.systems.trained]
+    settings += [study.teachers.asking(teacher) for teacher in study.teachers.asked]
     for each in settings:
         assert argument(type(each))(json.dumps(each.document)) == each
         with pytest.raises(ArgumentTypeError, match="unknown field `other`"):

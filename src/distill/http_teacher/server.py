@@ -1,0 +1,130 @@
+"""One request to a server with OpenAI's API, with the retries of urllib3. The key leaves this module in no way."""
+
+import json
+import os
+import time
+from typing import Any
+
+import requests
+import urllib3
+from urllib3.exceptions import HTTPError, MaxRetryError, ProtocolError, ReadTimeoutError
+from urllib3.util import Retry, Timeout
+
+from distill.http_teacher.kept import Answer
+from distill.http_teacher.prompt import PATHS, Request
+from distill.settings import HttpSection
+from nmt_frontier.errors import UserError
+
+CONNECT_SECONDS = 10
+ATTEMPTS = 10  # beyond the first: no connection, too many requests, an error of the server
+SILENT = 2  # of these, the most after a server that was silent or broke off
+BACKOFF_SECONDS = 0.5  # doubled before each further attempt, unless the server says how long to wait
+LONGEST_WAIT = 600  # seconds that a server may ask for
+WORTH_RETRYING = (408, 429, 500, 502, 503, 504, 529)
+REJECTING = (400, 413, 422)  # for what is in this request; 413 is retried if the server says when
+REJECTED = "rejected"
+EXCERPT = 200  # characters of a server's message
+GOES_ON = "answers so far are kept, the same command goes on"
+REMEDIES = {
+    401: "; the variable that http.key names must have a valid key",
+    403: "; the key may not use this model",
+    404: "; see http.address and http.model",
+}
+MAYBE_BILLED = (ReadTimeoutError, ProtocolError)  # the server may have worked, and may count it
+
+
+class NoAnswer(UserError):  # noqa: N818 (that of the server)
+    """billed: for how many attempts the server may have worked."""
+
+    def __init__(self, text: str, billed: int):
+        super().__init__(text)
+        self.billed = billed
+
+
+class Unreadable(Exception):  # noqa: N818 (an answer, which is asked for again)
+    """No JSON, or another document than the API has."""
+
+
+class Server:
+    """Sends requests, of several threads at a time. Raises UserError for a key that is absent or cannot be sent."""
+
+    def __init__(self, http: HttpSection):
+        self._url, self._key = http.address.rstrip("/") + PATHS[http.api], key(http.key)
+        self._headers = {"Content-Type": "application/json"}
+        self._headers |= {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        retries = Retry(
+            total=ATTEMPTS, read=SILENT, other=0, status_forcelist=WORTH_RETRYING, allowed_methods=None,
+            backoff_factor=BACKOFF_SECONDS, retry_after_max=LONGEST_WAIT, raise_on_status=False,
+        )  # fmt: skip
+        timeout = Timeout(connect=CONNECT_SECONDS, read=float(http.timeout))
+        pool: dict[str, Any] = {"maxsize": http.concurrency, "block": True, "timeout": timeout, "retries": retries}
+        proxy = requests.utils.select_proxy(self._url, requests.utils.get_environ_proxies(self._url))
+        self._pool = urllib3.ProxyManager(proxy, **pool) if proxy else urllib3.PoolManager(**pool)
+
+    def answer(self, request: Request) -> tuple[Answer, int]:
+        """The answer, and for how many attempts before it the server may have worked.
+
+        An answer with ``finish`` REJECTED has the server's reason as its text. Raises NoAnswer and Unreadable.
+        """
+        start = time.monotonic()
+        try:
+            # redirect: it would send the text to another server.
+            response = self._pool.request("POST", self._url, body=request.body, headers=self._headers, redirect=False)
+        except MaxRetryError as error:
+            silent = isinstance(error.reason, MAYBE_BILLED)
+            reason = f"{'no whole answer' if silent else 'no connection'} ({type(error.reason).__name__})"
+            raise NoAnswer(f"{self._url}: {reason}; {GOES_ON}", 1 + SILENT * silent) from None
+        except HTTPError as error:
+            raise NoAnswer(f"{self._url}: {type(error).__name__}; {GOES_ON}", 1) from None
+        history = response.retries.history if response.retries else ()
+        before = sum(isinstance(each.error, MAYBE_BILLED) for each in history)
+        text, status = response.data.decode(errors="replace"), response.status
+        if self._key:  # some servers repeat it in a message
+            text = text.replace(self._key, "***")
+        if status in REJECTING:
+            return Answer(request.key, message(text), REJECTED), before
+        if status != 200:
+            told = f"HTTP {status}: {message(text)}{REMEDIES.get(status, '')}"
+            raise NoAnswer(f"{self._url}: {told}; {GOES_ON}", before)
+        return read(text, request.key, round(time.monotonic() - start, 3)), before
+
+
+def key(variable: str | None) -> str:
+    """The value of the environment variable; empty without one. Raises UserError, which does not show it."""
+    if variable is None:
+        return ""
+    if not (value := os.environ.get(variable, "").strip()):
+        raise UserError(f"http.key: the environment variable {variable} is not set; it must have the server's key")
+    if not (value.isascii() and value.isprintable()):
+        raise UserError(f"http.key: the environment variable {variable} has characters that no header may have")
+    return value
+
+
+def message(text: str) -> str:
+    """What a server says is wrong, in one line."""
+    try:
+        error = json.loads(text)["error"]
+        text = str(error["message"] if isinstance(error, dict) else error)
+    except (ValueError, LookupError, TypeError):
+        pass
+    return " ".join(text.split())[:EXCERPT]
+
+
+def read(text: str, key: str, seconds: float) -> Answer:
+    """The answer in a response. Raises Unreadable."""
+    try:
+        response = json.loads(text)
+        choice = response["choices"][0]
+        said = choice.get("message", choice)  # of chat; completions have the text here
+        answer = said.get("content") or said.get("text") or said.get("refusal") or ""
+        if not isinstance(answer, str):
+            raise TypeError
+        usage = response.get("usage") or {}
+        used = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
+        input, output = (number if isinstance(number, int) else None for number in used)
+        finish = "content_filter" if said.get("refusal") else choice.get("finish_reason")
+        model = response.get("model")
+        answer = answer.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # halves of pairs are no text
+        return Answer(key, answer, finish and str(finish), model and str(model), input, output, seconds)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise Unreadable(message(text)) from None
