@@ -109,6 +109,7 @@ Options read(const nmt_options& wanted) {
   options.stop = (Stop)wanted.stop;
   options.as_transformers = wanted.as_transformers;
   options.forced_end = wanted.forced_end;
+  options.sampling = {wanted.samples, wanted.temperature, wanted.top_k, wanted.top_p, wanted.epsilon, wanted.seed};
   options.on = switches(wanted.without);
   if (wanted.vocabulary_map)
     options.candidates = options.on.map_per_sentence ? Candidates::per_sentence : Candidates::per_batch;

@@ -11,7 +11,7 @@ struct nmt_model;   // weights and map; shared by any number of workers
 struct nmt_worker;  // state of one caller: a second call at the same time is an error
 
 // Number of this interface: raise it here and in engine/python with every change of a struct or function below.
-constexpr int32_t kInterface = 5;
+constexpr int32_t kInterface = 6;
 
 // Options of nmt_frontier.bindings.Options, in the same order. vocabulary_map: whether its candidates are scored, instead
 // of all target pieces. without: a bit for each switch that is off (model/switches.h).
@@ -20,6 +20,11 @@ struct nmt_options {
   float length_penalty;
   int32_t wu, shortest, longest, blocked_ngram, vocabulary_map, scores, attention_layer, attention_head;
   int32_t stop, as_transformers, forced_end;
+  int32_t samples;
+  float temperature;
+  int32_t top_k;
+  float top_p, epsilon;
+  int32_t seed;
   uint32_t without;
 };
 

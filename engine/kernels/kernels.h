@@ -177,6 +177,10 @@ struct VectorKernels {
   void (*pick)(const float* scores, const int32_t* columns, int count, float* to);
   // The column of the highest score, the first among equals. columns, here and below: a multiple of 16.
   int (*best)(const float* scores, int columns);
+  // The columns whose scores are not below `least`, ascending; returns how many.
+  int (*at_least)(const float* scores, int columns, float least, int32_t* places);
+  // weights = e^((score - most) * factor), 0 if that is below 1e-37; sums: of each 16 of them.
+  void (*weigh)(const float* scores, int columns, float most, float factor, float* weights, float* sums);
   // log of the sum of e^score.
   float (*log_sum)(const float* scores, int columns);
   // The log of the mean of several models' probabilities, whose logs are score - log sum. to: may be one of the rows.

@@ -29,6 +29,24 @@ int best(const float* scores, int columns) {
   return 0;
 }
 
+int at_least(const float* scores, int columns, float least, int32_t* places) {
+  int found = 0;
+  for (int i = 0; i < columns; i += kLanes)
+    for (uint32_t lanes = ~above(all(least), load(scores + i)) & 0xFFFF; lanes; lanes &= lanes - 1)
+      places[found++] = i + __builtin_ctz(lanes);
+  return found;
+}
+
+void weigh(const float* scores, int columns, float most, float factor, float* weights, float* sums) {
+  constexpr float kLeast = -85;
+  for (int i = 0; i < columns; i += kLanes) {
+    const Floats power = (load(scores + i) - all(most)) * all(factor);
+    const Floats weight = choose(bits(above(power, all(kLeast))), exponential(power), all(0.f));
+    store(weights + i, weight);
+    sums[i / kLanes] = sum(weight);
+  }
+}
+
 float log_sum(const float* scores, int columns) {
   Floats most = all(kNever), total = all(0.f);
   for (int i = 0; i < columns; i += kLanes) most = max(most, load(scores + i));

@@ -30,7 +30,10 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
       float* const scores = this->scores(row, s);
       if (!cursor.in_prefix()) block(hypothesis.tokens, cursor, options, scores);
       const int column = cursor.certain >= 0 ? cursor.certain : kernel.best(scores, output_.columns(s));
-      if (!finished[s] && extend(hypothesis, cursor, options, row, column, scores)) {
+      const bool stuck = !cursor.in_prefix() && !(scores[column] > kNever);
+      const bool scored = options.scores && !stuck && !cursor.in_prefix() && !finished[s];
+      const float probability = scored ? scores[column] - kernel.log_sum(scores, output_.columns(s)) : 0;
+      if (!finished[s] && extend(hypothesis, cursor, options, row, column, stuck, probability)) {
         finished[s] = true;
         --unfinished;
       }
@@ -46,14 +49,11 @@ Results Search::greedy(const Batch& batch, const Options& options, const std::at
   return results;
 }
 
-// Extends a hypothesis by the piece of a column. Returns whether it is finished.
 bool Search::extend(Hypothesis& hypothesis, const Cursor& cursor, const Options& options, int row, int column,
-                    const float* scores) const {
+                    bool stuck, float probability) const {
   const int s = cursor.sentence, piece = output_.piece(s, column);
-  const bool stuck = !cursor.in_prefix() && !(scores[column] > kNever);  // all blocked: end here
   const bool ends = stuck || (piece == model_.shape.end && !cursor.in_prefix());
-  if (options.scores && !stuck && !cursor.in_prefix())
-    hypothesis.score += scores[column] - kernels().log_sum(scores, output_.columns(s));
+  hypothesis.score += probability;
   if (options.attention_layer >= 0 && !stuck) append_attention(hypothesis.attention, row, s);
   if (!ends) {
     const int loop = loops_.cut(s, hypothesis.tokens, piece, cursor.prefix);

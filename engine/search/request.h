@@ -19,6 +19,17 @@ enum class Candidates : int32_t {
 // early_stopping of transformers: true, false and "never".
 enum class Stop : int32_t { early, full, likely, never, count };
 
+// Translations that are drawn instead of searched for. A piece is drawn from those that top_k, top_p and epsilon all keep,
+// by probability^(1 / temperature); the most probable one is always kept.
+struct Sampling {
+  int samples = 0;  // of each sentence; 0: search
+  float temperature = 1;
+  int top_k = 0;      // keeps so many of the most probable pieces; 0: all
+  float top_p = 1;    // keeps the fewest of them that have this probability together
+  float epsilon = 0;  // keeps those of at least this probability
+  int seed = 0;
+};
+
 struct Options {
   int beam_size = 1;  // 1: greedy
   int n_best = 1;     // at most beam_size
@@ -36,6 +47,7 @@ struct Options {
   // Probabilities are those among all pieces, not among those that are not blocked; n-grams count the first input.
   bool as_transformers = false;
   bool forced_end = false;  // the last piece that `longest` allows is the end, which is certain
+  Sampling sampling;
   Switches on;
 };
 
@@ -51,6 +63,6 @@ struct Hypothesis {
   int loop = 0;                  // pieces that were cut off its end, as they repeated others (search/loops.h)
 };
 
-using Results = std::vector<std::vector<Hypothesis>>;  // per source, best first
+using Results = std::vector<std::vector<Hypothesis>>;  // per source, best first; samples in the order of their numbers
 
 }  // namespace nmt

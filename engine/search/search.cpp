@@ -6,6 +6,7 @@
 
 #include "runtime/dispatch.h"
 #include "runtime/error.h"
+#include "search/sampler.h"
 
 namespace nmt {
 
@@ -145,6 +146,9 @@ void Search::check(const Batch& batch, const Options& options) const {
     throw Error("the beam size must be from 1 to 256, not " + std::to_string(options.beam_size));
   if (options.n_best < 1 || options.n_best > options.beam_size)
     throw Error("n-best must be from 1 to the beam size, not " + std::to_string(options.n_best));
+  if (options.sampling.samples && options.beam_size > 1)
+    throw Error("samples are drawn without a beam, not with one of " + std::to_string(options.beam_size));
+  check_sampling(options.sampling);
   if (options.longest < 1 || options.shortest < 0 || options.shortest > options.longest)
     throw Error("a translation must have from 0 pieces, or more, to 1, or more; not from " +
                 std::to_string(options.shortest) + " to " + std::to_string(options.longest));
@@ -193,6 +197,7 @@ Results Search::searched(const Batch& batch, const Options& options, const std::
   network_->watch(options.attention_layer, options.attention_head);
   begin(batch, options.candidates, options.on);
   loops_.watch(batch, model_, options.shortest);
+  if (options.sampling.samples) return samples(batch, options, stop);
   return options.beam_size == 1 ? greedy(batch, options, stop) : beams(batch, options, stop);
 }
 

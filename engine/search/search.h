@@ -1,4 +1,4 @@
-// Greedy and beam search over the steps of a network, for one worker.
+// Greedy search, beam search and sampling over the steps of a network, for one worker.
 #pragma once
 
 #include <atomic>
@@ -51,6 +51,7 @@ class Search {
   };
 
   class BeamSearch;
+  class Samples;
 
   // Where the translation of a sentence is, and what may follow there.
   struct Cursor {
@@ -66,6 +67,7 @@ class Search {
   Results searched(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
   Results greedy(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
   Results beams(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
+  Results samples(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
   // Encodes a batch and chooses its candidates.
   void begin(const Batch& batch, Candidates candidates, const Switches& on);
   // Computes the scores of all rows, whose states are States.
@@ -90,8 +92,10 @@ class Search {
   void block_ngrams(const std::vector<int32_t>& pieces, const Options& options, int sentence, float* scores) const;
   // Appends the attention of a row of the last step.
   void append_attention(std::vector<float>& attention, int row, int sentence) const;
-  bool extend(Hypothesis& hypothesis, const Cursor& cursor, const Options& options, int row, int column,
-              const float* scores) const;
+  // Extends a hypothesis by the piece of a column, or ends it if it is stuck: all pieces are blocked. probability: its
+  // log. Returns whether the hypothesis is finished.
+  bool extend(Hypothesis& hypothesis, const Cursor& cursor, const Options& options, int row, int column, bool stuck,
+              float probability) const;
   bool takes_rows() const;
   // The following do for all models what those of Network do for one.
   void enter(States& state, int sentence) const {

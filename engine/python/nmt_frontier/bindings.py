@@ -43,6 +43,8 @@ class Options:
     of them at its own length (2) or the longest (3); 0 is 1, but without a length penalty ends earlier, when n_best are
     known, as CTranslate2 does. as_transformers: probabilities are those among all pieces, not among those that are not
     blocked, and n-grams count the decoder's first input. forced_end: the last piece that ``longest`` allows is the end.
+    samples: draw so many translations of each sentence instead of searching (0), as search.sampling.Sampling says; they
+    come in the order of their numbers, equal ones among them.
     attention_layer: decoder layer whose attention is returned; attention_head: -1 averages. without: names of SWITCHES
     to turn off.
     """
@@ -61,6 +63,12 @@ class Options:
     stop: int = 0
     as_transformers: bool = False
     forced_end: bool = False
+    samples: int = 0
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    epsilon: float = 0.0
+    seed: int = 0
     without: frozenset[str] = frozenset()
 
 
@@ -83,7 +91,7 @@ class Hypothesis(NamedTuple):
     loop: int = 0
 
 
-INTERFACE = 5  # kInterface of engine/bindings/c_api.h
+INTERFACE = 6  # kInterface of engine/bindings/c_api.h
 TILES = ("usual", "tall", "square", "amx")
 _INTS, _FLOATS = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_float)
 _BYTES = ctypes.POINTER(ctypes.c_char)
@@ -253,8 +261,8 @@ class Worker:
     def translate(
         self, sources: Sequence[Pieces], options: Options, prefixes: Sequence[Pieces] | None = None
     ) -> list[list[Hypothesis]]:
-        """The hypotheses of each sentence, best first. prefixes: how translations must start; they count in lengths,
-        not in log probabilities.
+        """The hypotheses of each sentence, best first, or its samples. prefixes: how translations must start; they
+        count in lengths, not in log probabilities.
 
         Raises EngineError for invalid options or pieces, and after a call of ``stop``.
         """

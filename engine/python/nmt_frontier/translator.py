@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from nmt_frontier.model.native_vocabulary import NO_TEXT
 from nmt_frontier.search import loading, switches, tuned
 from nmt_frontier.search.engine import Device, Engine, Search
 from nmt_frontier.search.pipeline import GPU, MANY_CORES, Pipeline
+from nmt_frontier.search.sampling import Sampling
 from nmt_frontier.sentence import sentence
 from nmt_frontier.text import options as text
 from nmt_frontier.text.stage import Context, Stages, Translation
@@ -59,8 +60,9 @@ class Translator:
     >>> next(Translator("models/deep/native-int8", beam_size=4, html=True).translate(["A <b>dog</b> runs."]))
 
     checksums: check all files first. options, all by name: those of text (nmt_frontier.text.options); fields of
-    search.engine.Search, where the vocabulary map is used if the folder has one, and a prefix is pieces with spaces
-    between them, or text; and of batches: ``batch_tokens``, by default ``best_batch``, or ``batch_sentences``.
+    search.engine.Search, where the vocabulary map is used if the folder has one, a prefix is pieces with spaces
+    between them, or text, and ``sampling`` the fields of search.sampling.Sampling, by name; and of batches:
+    ``batch_tokens``, by default ``best_batch``, or ``batch_sentences``.
     ``workers``, which Search has, are by default one for each core, or one on a GPU; ``without`` also has switches of
     the pipeline.
 
@@ -111,6 +113,7 @@ class Translator:
         source_prefix: str | None = None,
         target_prefix: str | None = None,
         others: Iterable[str | Path] = (),
+        sampling: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Search:
         return Search(
@@ -123,6 +126,7 @@ class Translator:
             source_prefix=tokenizer.prefix(source_prefix),
             target_prefix=None if target_prefix is None else tuple(target_prefix.split()),
             others=tuple(map(Path, others)),
+            sampling=None if sampling is None else Sampling(**sampling),
             end_loops=self._text["end_loops"],
             alignment=text.aligned(self._text),
             **options,
@@ -138,6 +142,7 @@ class Translator:
         """Everything that a translation depends on, except the model folders and the input."""
         own = {"batch_tokens": self.pipeline.batch_tokens}
         own |= {name: getattr(self.engine, name) for name in ("isa", "library", "int8_saturates")}
+        own |= {"sampling": self.search.sampling and self.search.sampling.options}
         every = {**vars(self.search), **switches.values(self.search), **own}
         every |= {"engine": self.engine.name, "version": self.engine.version}
         batched = self.engine.of_batch or "map_per_sentence" in self.search.without

@@ -7,7 +7,7 @@ from typing import Any
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError
 from nmt_frontier.limits import ONE_CORE
-from nmt_frontier.search import loading, switches
+from nmt_frontier.search import loading, sampling, switches
 from nmt_frontier.search.pipeline import GPU, MANY_CORES
 from nmt_frontier.text import options as text
 from nmt_frontier.translator import Translator
@@ -40,6 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--no-checksums", dest="checksums", action="store_false", help="load damaged files, too")
     text.add(parser)
+    sampling.add(parser)
     group = parser.add_argument_group("switches", "for ablation; an engine refuses those it lacks")
     group.add_argument("--threads", type=positive, default=1, help="per worker, sharing its batch")
     group.add_argument("--isa", metavar="SET", help="instruction set, by the engine's name")
@@ -62,4 +63,5 @@ def translator(args: argparse.Namespace) -> Translator:
         os.environ[variable] = args.isa  # engines read it when they load their first model
     names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "device", "checksums", "threads",
              "source_prefix", "target_prefix", "others", "without", *switches.numbers(), *text.OPTIONS)  # fmt: skip
-    return Translator(args.model, **{name: getattr(args, name) for name in names})
+    options = {name: getattr(args, name) for name in names}
+    return Translator(args.model, **options, sampling=sampling.chosen(vars(args)))

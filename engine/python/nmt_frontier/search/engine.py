@@ -15,6 +15,7 @@ from nmt_frontier.limits import MAXIMUM_INPUT
 from nmt_frontier.model.model_folder import Description
 from nmt_frontier.model.vocabulary_map import VocabularyMap
 from nmt_frontier.search import switches
+from nmt_frontier.search.sampling import Sampling
 from nmt_frontier.text.tokenizers import Processors
 
 Batch = list[list[Any]]  # sentences in pieces without control tokens: text, or the numbers of Engine.coded
@@ -39,6 +40,7 @@ class Search:
     """
 
     beam_size: int = 1  # 1 is greedy search
+    sampling: Sampling | None = None  # draws one translation of each sentence instead, without a beam
     length_penalty: float = 1.0
     vocabulary_map: bool = False  # score only the target pieces that the map allows for the source
     workers: int = 1  # batches decoded at a time; they share the weights
@@ -94,6 +96,7 @@ class Engine(ABC):
     ensembles: ClassVar[bool] = False  # whether a search may have others
     prefixes: ClassVar[bool] = False  # whether a search may have source_prefix and target_prefix
     aligns: ClassVar[bool] = False  # whether a search may have alignment
+    samples: ClassVar[bool] = False  # whether a search may have sampling
     isa_variable: ClassVar[str | None] = None  # environment variable of the instruction set
 
     longest_input: int = MAXIMUM_INPUT  # in pieces; longer lines are cut

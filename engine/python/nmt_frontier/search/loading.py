@@ -87,7 +87,11 @@ def load(folder: Path, search: Search, checksums: bool = True, description: Desc
     if refused := switches.changed(search).keys() - had:
         names = ", ".join(map(switches.option, sorted(refused)))
         raise UserError(f"{folder}: {engine.label} has no {names}; leave it out")
-    if "remove_finished" in search.without and search.beam_size > 1:
+    if search.sampling and not engine.samples:
+        raise UserError(f"{folder}: {engine.label} draws no samples here; give a folder of the native engine")
+    if search.sampling and search.beam_size > 1:
+        raise UserError(f"{folder}: samples are drawn without a beam; leave out --beam-size or --sample")
+    if "remove_finished" in search.without and (search.beam_size > 1 or search.sampling):
         raise UserError(f"{folder}: only greedy search keeps finished sentences; leave out --no-remove-finished")
     if (search.source_prefix or search.target_prefix) and not engine.prefixes:
         raise UserError(f"{folder}: {engine.label} has no --source-prefix and no --target-prefix; leave them out")

@@ -18,6 +18,7 @@ from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.model.vocabulary_map import VocabularyMap
 from nmt_frontier.search import switches, tuned
 from nmt_frontier.search.engine import Batch, Coder, Engine, Looped, Search, TextCoder, in_one_line
+from nmt_frontier.search.sampling import Sampling
 from nmt_frontier.text.numbered import Numbered
 from nmt_frontier.text.tokenizers import mark
 
@@ -41,6 +42,7 @@ class Native(Engine):
     prefixes = True
     ensembles = True
     aligns = True
+    samples = True
     of_batch = False
     files: ClassVar = {
         native_files.WEIGHTS: "weights, packed as the engine uses them",
@@ -121,6 +123,7 @@ class Native(Engine):
             without=_without(engine, search),
             attention_layer=layer,
             attention_head=head,
+            **sampled(search.sampling, 1),
         )
         try:
             self._workers[0].translate([], self._options)  # reports invalid options now
@@ -274,6 +277,11 @@ def _opened(
     cut = tuned.tiles(folder, description.quantization, search.beam_size, engine.TILES)
     rows = tuned.tiled_rows(folder, search.beam_size)
     return engine.Model(folder / Native.weights, path, cut, _without(engine, search), rows, texts)
+
+
+def sampled(sampling: Sampling | None, samples: int) -> dict[str, Any]:
+    """The engine's options that draw so many translations of each sentence; none for a search."""
+    return {"samples": samples, **sampling.options} if sampling else {}
 
 
 def _without(engine: Any, search: Search) -> frozenset[str]:
