@@ -140,9 +140,9 @@ class Translator:
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that a translation depends on, except the model folders and the input."""
-        own = {"batch_tokens": self.pipeline.batch_tokens}
+        own: dict[str, Any] = {"batch_tokens": self.pipeline.batch_tokens}
         own |= {name: getattr(self.engine, name) for name in ("isa", "library", "int8_saturates")}
-        own |= {"sampling": self.search.sampling and self.search.sampling.options}
+        own["sampling"] = self.search.sampling and self.search.sampling.options
         every = {**vars(self.search), **switches.values(self.search), **own}
         every |= {"engine": self.engine.name, "version": self.engine.version}
         batched = self.engine.of_batch or "map_per_sentence" in self.search.without
