@@ -3,8 +3,10 @@
 from typing import Annotated, Any, Literal
 
 from msgspec import field
+from msgspec.structs import asdict
 
-from common.document import UNIQUE, Count, Number, Positive, Section, Seed, SomeShare, limits
+from common.document import UNIQUE, Count, Natural, Number, Positive, Section, Seed, SomeShare, limits
+from nmt_frontier.search.sampling import Sampling
 
 Device = Literal["cpu", "cuda"]
 
@@ -32,11 +34,33 @@ class Prefix(Section):
         return (self.source or "").split(), (self.target or "").split()
 
 
+class TranslationSampling(Section):
+    """Teachers draw n_best translations of a sentence from their probabilities, instead of searching for them with a
+    beam (docs/decoding.md#sampling). It needs the native engine. Equal ones are kept once, the one with the highest
+    score first. None if null."""
+
+    temperature: Annotated[Number, limits(minimum=0.001, maximum=1000)] = 1.0
+    """Pieces are drawn by probability^(1 / temperature): below 1 probable ones more often."""
+    top_k: Natural = 0
+    """Draws from so many of the most probable pieces, 0 from all."""
+    top_p: SomeShare = 1.0
+    """Draws from the fewest pieces that have this probability together."""
+    epsilon: Annotated[Number, limits(minimum=0, exclusiveMaximum=1)] = 0.0
+    """Draws from pieces of at least this probability (Hewitt et al. 2022)."""
+    seed: Annotated[int, limits(minimum=0, maximum=2**31 - 1)] = 0
+    """Another one draws other translations."""
+
+    @property
+    def of_engine(self) -> Sampling:
+        return Sampling(**asdict(self))
+
+
 class TranslationSettings(Section):
     """Of ``translate``, and of ``rescore``, which has no beam.
 
     languages: codes of the study's source and target language. tokenizations: of each teacher, None for the study's
-    SentencePiece model. n_best: hypotheses to keep of a sentence. prefixes: of each teacher, if any has one.
+    SentencePiece model. n_best: hypotheses to keep of a sentence, or to draw with ``sampling``. prefixes: of each
+    teacher, if any has one.
     """
 
     languages: list[str]
@@ -45,6 +69,7 @@ class TranslationSettings(Section):
     device: Device = "cpu"
     beam_size: int = 4
     prefixes: list[Prefix | None] = field(default_factory=list)
+    sampling: TranslationSampling | None = None
 
     def prefix(self, number: int) -> Prefix:
         """Of a teacher, by its place."""

@@ -17,6 +17,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.limits import BATCH_TOKENS, MAXIMUM_OUTPUT
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.search.pipeline import GPU
+from nmt_frontier.search.sampling import Sampling
 from nmt_frontier.text.tokenizers import Tokenizer
 
 LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")  # pieces of M2M100, NLLB and mBART
@@ -41,15 +42,17 @@ class Teacher:
         check_prefix(model, self._before, self._begin)
         self.arithmetic = self._engine.arithmetic
 
-    def translate(self, sources: Iterable[str], beam_size: int, n_best: int) -> Iterator[list[ScoredText]]:
-        """Yield the n-best list of each sentence in order, reading no more than two windows ahead.
+    def translate(
+        self, sources: Iterable[str], beam_size: int, n_best: int, sampling: Sampling | None = None
+    ) -> Iterator[list[ScoredText]]:
+        """Yield the n-best list of each sentence in order, or its samples, reading no more than two windows ahead.
 
         The list of a source of more than MAXIMUM_OUTPUT pieces is empty, because the model would read only part of it;
         hypotheses that reach MAXIMUM_OUTPUT pieces are left out, because they may not have ended.
         """
         encoded = map(self._encode, sources)
         whole = (pieces if len(pieces) <= MAXIMUM_OUTPUT else [] for pieces in encoded)
-        for hypotheses in self._engine.n_best(whole, beam_size, n_best, self._begin):
+        for hypotheses in self._engine.n_best(whole, beam_size, n_best, self._begin, sampling):
             own = ((pieces[len(self._begin) :], score) for pieces, score in hypotheses)
             yield [
                 ScoredText(records.sentence(self._target.decode(pieces)), score)

@@ -23,8 +23,9 @@ from nmt_frontier.model import native_weights, safetensors
 from nmt_frontier.model.model_folder import Description
 from nmt_frontier.search.batching import batches, in_order
 from nmt_frontier.search.engine import Search, in_one_line
-from nmt_frontier.search.native import Native
+from nmt_frontier.search.native import Native, sampled
 from nmt_frontier.search.pipeline import GPU
+from nmt_frontier.search.sampling import Sampling
 
 Pieces = list[str]  # without control tokens
 Pair = tuple[Pieces, Pieces]  # a source and its translation
@@ -85,12 +86,17 @@ class CTranslate2Teacher:
         }
 
     def n_best(
-        self, sentences: Iterable[Pieces], beam_size: int, n_best: int, begin: Pieces = NOTHING
-    ) -> Iterator[list[Scored]]:
+        self, sentences: Iterable[Pieces], beam_size: int, n_best: int, begin: Pieces = NOTHING,
+        sampling: Sampling | None = None,
+    ) -> Iterator[list[Scored]]:  # fmt: skip
         """Yield the hypotheses of each sentence in order, best first; those of a sentence without pieces are undefined.
 
-        begin: what all of them begin with; it is certain. Holds no more than two windows in memory.
+        begin: what all of them begin with; it is certain. sampling: draws ``n_best`` instead, in no order, with the
+        native engine alone. Holds no more than two windows in memory.
         """
+        if sampling:
+            needs = "distillation.sampling needs the native engine"
+            raise UserError(f"{self._model}: {CTranslate2.label} draws no samples here; {needs}")
         search = {"beam_size": beam_size, "num_hypotheses": n_best, "max_decoding_length": MAXIMUM_OUTPUT}
         search |= {"max_decoding_length": MAXIMUM_OUTPUT + len(begin), "min_decoding_length": 1 + len(begin)}
         sources, again = tee(sentences)
@@ -143,11 +149,13 @@ class NativeTeacher(Native):
         return Description(engine=self.name, quantization=kind, vocabulary_map=False)
 
     def n_best(
-        self, sentences: Iterable[Pieces], beam_size: int, n_best: int, begin: Pieces = NOTHING
-    ) -> Iterator[list[Scored]]:
+        self, sentences: Iterable[Pieces], beam_size: int, n_best: int, begin: Pieces = NOTHING,
+        sampling: Sampling | None = None,
+    ) -> Iterator[list[Scored]]:  # fmt: skip
         numbers = [self._vocabulary.target_numbers[piece] for piece in begin]
         lengths = {"shortest": 1, "longest": MAXIMUM_OUTPUT}  # no empty translation, as with CTranslate2
-        options = replace(self._options, beam_size=beam_size, n_best=n_best, scores=True, **lengths)
+        search = sampled(sampling, n_best) if sampling else {"beam_size": beam_size, "n_best": n_best}
+        options = replace(self._options, scores=True, **search, **lengths)
 
         def found(batch: list[Pieces]) -> list[list[Scored]]:
             with self._decoding() as worker:

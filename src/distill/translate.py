@@ -51,7 +51,8 @@ def main() -> None:
     sources = (record[0] for record in records.read(args.input, args.shard))
 
     def made(part: list[str]) -> Iterator[records.Record]:
-        hypotheses = teacher.translate(part, asked.beam_size, asked.n_best)
+        sampling = asked.sampling.of_engine if asked.sampling else None
+        hypotheses = teacher.translate(part, asked.beam_size, asked.n_best, sampling)
         # strict: a shift between the sides is an error here, not noise later
         return (n_best_lists.record(NBestList(*row)) for row in zip(part, map(ranked, hypotheses), strict=True))
 

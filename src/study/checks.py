@@ -14,6 +14,7 @@ from formats.shape import Values, registry
 from nmt_frontier.errors import UserError
 from nmt_frontier.search.engine import Engine
 from nmt_frontier.search.native import Native
+from nmt_frontier.search.sampling import MOST_SAMPLES
 from study import http_checks, system_checks
 from study.configuration import StudyConfiguration
 from study.configuration.systems import AugmentationSection, MixtureSection
@@ -107,6 +108,8 @@ def teacher_problems(config: StudyConfiguration) -> Iterator[str]:
         shape = teacher.shape and teacher.shape.document
         if shape and (refused := engines.refusal(used, shape, (CTranslate2.name, Native.name))):
             yield f"teachers.{name}.shape: {refused}{remedy}"
+    if config.teachers and distillation.sampling and not used.samples:
+        yield f"distillation.sampling: {used.label} draws no samples here{remedy}"
     for name, mixture in config.mixtures.items():
         if mixture.ensemble == "token_by_token" and not used.ensembles:
             yield f"mixtures.{name}.ensemble: {used.label} decodes with one model{remedy}; or take rescoring"
@@ -134,7 +137,9 @@ def _type_problems(path: str, name: str, *used: type[Engine]) -> Iterator[str]:
 
 def mixture_problems(config: StudyConfiguration) -> Iterator[str]:
     distillation = config.distillation
-    if distillation.n_best > distillation.beam_size:
+    if distillation.sampling and distillation.n_best > MOST_SAMPLES:
+        yield f"distillation.n_best: {distillation.n_best:,} samples of a sentence; the engine draws {MOST_SAMPLES:,}"
+    if not distillation.sampling and distillation.n_best > distillation.beam_size:
         beam, n_best = distillation.beam_size, distillation.n_best
         yield f"distillation.n_best: {n_best} hypotheses need a beam as wide; beam_size is {beam}"
     for name, mixture in config.mixtures.items():

@@ -95,7 +95,7 @@ def rates(kept: Shipped) -> list[Document]:
 
 def assumed(work: Work) -> Document:
     """What was not measured. sentences_per_second: translated by a teacher on one GPU, by the name of the teacher."""
-    beam = work.config.distillation.beam_size
+    beam = work.config.distillation.width
     operations = {name: 2 * beam * TOKENS * work.teacher_parameters(name) for name in work.study.teachers.computed}
     return {
         "gpu_training_operations_per_second": GPU_TRAINING,

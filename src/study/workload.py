@@ -166,10 +166,10 @@ class Work:
         """Seconds of a core, or of a GPU with two operations per parameter, hypothesis and piece; none over HTTP."""
         translated = self.translated(teacher, sentences)
         if self.teachers_on_gpu:
-            return translated * 2 * self.config.distillation.beam_size / GPU_DECODING
+            return translated * 2 * self.config.distillation.width / GPU_DECODING
         seconds = translated / 1e6 * self.rates.decoded * self._teachers_share
         if teacher == TOKEN_ENSEMBLE:
-            searched = sentences * TOKENS * self.config.distillation.beam_size * len(self.study.systems.teachers)
+            searched = sentences * TOKENS * self.config.distillation.width * len(self.study.systems.teachers)
             seconds += searched * self._entries * MEAN
         return seconds
 

@@ -18,7 +18,7 @@ from common.document import (
     limits,
     written,
 )
-from distill.settings import Device, HttpSection, Prefix, Tokenization
+from distill.settings import Device, HttpSection, Prefix, Tokenization, TranslationSampling
 from export.settings import Converted
 from train.settings import StartLayers, TrainingSection
 
@@ -140,8 +140,11 @@ class DistillationSection(Section, kw_only=True):
     beam_size: Count = 4
     """Beam of the teachers."""
     n_best: Count = 1
-    """Hypotheses for a sentence, at most the beam size. Where an ensemble rescores, all teachers score the n best of
-    each teacher, and the n best of these are kept. Mixtures of other targets than best need more than one."""
+    """Hypotheses for a sentence, at most the beam size, or samples with sampling. Where an ensemble rescores, all
+    teachers score the n best of each teacher, and the n best of these are kept. Mixtures of other targets than best
+    need more than one."""
+    sampling: TranslationSampling | None = None
+    """Draws the hypotheses. Searches for them with the beam if null."""
     shards: Count = 4
     """Parts of a corpus that are translated side by side; a killed job resumes after its last 20,000 sentences."""
     device: Device = "cpu"
@@ -164,6 +167,11 @@ class DistillationSection(Section, kw_only=True):
     epoch_pairs: Count | None = None
     """Pairs drawn for an epoch of any mixture with the weights of its corpora, for teachers trained here, too; null
     draws as many as the corpora hold together."""
+
+    @property
+    def width(self) -> int:
+        """Hypotheses of a sentence that a teacher extends at each step: its beam, or its samples."""
+        return self.n_best if self.sampling else self.beam_size
 
 
 class AugmentationSection(Section, kw_only=True):

@@ -178,6 +178,7 @@ class Teachers:
         tokenizations = [self.config.teachers[name].tokenization for name in teachers]
         prefixes = [self.config.teachers[name].prefix for name in teachers]
         asked = TranslationSettings(pair, tokenizations, section.n_best, section.device, section.beam_size)
+        asked = replace(asked, sampling=section.sampling)
         return replace(asked, prefixes=prefixes) if any(prefixes) else asked
 
     def asking(self, teacher: str) -> AskingSettings:

@@ -27,6 +27,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
 from nmt_frontier.importers import read_ctranslate2
 from nmt_frontier.limits import MAXIMUM_OUTPUT
+from nmt_frontier.search.sampling import Sampling
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks/engine_distillation.py"
 SENTENCES = sentences(150, seed=7)
@@ -67,6 +68,27 @@ def check_equal(expected, found):
     assert len(same) >= len(pairs) - 1
     for a, b in same:
         assert [score for _, score in b] == pytest.approx([score for _, score in a], abs=1e-4)
+
+
+def test_samples_are_kept_once_and_best_first(models):
+    """The same on any number of threads; drawn from one piece, they are the translation of greedy search."""
+    folder = models / "plain" / "native-float32"
+
+    def lists(sampling, threads=1):
+        drawn = Teacher(folder, sides(), threads).translate(SENTENCES, 4, 6, sampling)
+        return [*map(n_best_lists.ranked, drawn)]
+
+    found = lists(Sampling(temperature=2.0, seed=5))
+    assert found == lists(Sampling(temperature=2.0, seed=5), 2) != lists(Sampling(temperature=2.0))
+    assert {1, 6} < {*map(len, found)}
+    greedy = Teacher(folder, sides()).translate(SENTENCES, 1, 1)
+    assert lists(Sampling(top_k=1)) == [*map(n_best_lists.ranked, greedy)]
+
+
+def test_ctranslate2_draws_no_samples(models):
+    teacher = Teacher(models / "plain" / "float32", sides())
+    with pytest.raises(UserError, match=r"CTranslate2 draws no samples here; distillation\.sampling needs the native"):
+        next(teacher.translate(SENTENCES, 4, 2, Sampling()))
 
 
 @kinds

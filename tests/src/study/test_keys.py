@@ -30,6 +30,7 @@ from formats.shape import (
     RecurrentShape,
     TransformerShape,
 )
+from nmt_frontier.search.sampling import Sampling
 from study import config
 from study.keys import PAGE, SCHEMA, page, schema, schema_text
 
@@ -100,11 +101,13 @@ READ_BY = {
     ],
     "ModelShape": ["src/study/expansion.py"],
     "StartLayers": ["src/train/start_layers.py"],
+    "TranslationSampling": [],
     "Price": ["src/findings/cost.py", "src/study/jobs.py"],
 }
 TABLES = {  # keys that the code has in tables of its own
     "Corpus": {*SOURCES},
     "Cleaning": {key for key, _ in REGISTRY.values()} | {f"repair_{name}" for name in REPAIRS},
+    "TranslationSampling": {field.name for field in fields(Sampling)},
     "ModelShape": {
         field.name
         for kind in (TransformerShape, RecurrentShape, ConditionalShape, FullyConnectedShape, CustomShape)

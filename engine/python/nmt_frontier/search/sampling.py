@@ -13,6 +13,8 @@ from nmt_frontier.errors import UserError
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
+MOST_SAMPLES = 1024  # of a sentence, in the engine
+
 
 def _option(default: float, text: str, metavar: str) -> Any:
     return field(default=default, metadata={"help": text, "metavar": metavar})
