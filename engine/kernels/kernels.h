@@ -177,6 +177,8 @@ struct VectorKernels {
   void (*pick)(const float* scores, const int32_t* columns, int count, float* to);
   // The column of the highest score, the first among equals. columns, here and below: a multiple of 16.
   int (*best)(const float* scores, int columns);
+  // The best score of each 16 columns.
+  void (*maxima)(const float* scores, int columns, float* to);
   // The columns whose scores are not below `least`, ascending; returns how many.
   int (*at_least)(const float* scores, int columns, float least, int32_t* places);
   // weights = e^((score - most) * factor), 0 if that is below 1e-37; sums: of each 16 of them.

@@ -29,6 +29,10 @@ int best(const float* scores, int columns) {
   return 0;
 }
 
+void maxima(const float* scores, int columns, float* to) {
+  for (int i = 0; i < columns; i += kLanes) to[i / kLanes] = largest(load(scores + i));
+}
+
 int at_least(const float* scores, int columns, float least, int32_t* places) {
   int found = 0;
   for (int i = 0; i < columns; i += kLanes)

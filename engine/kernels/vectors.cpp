@@ -15,7 +15,7 @@ template <class Functions>
 constexpr VectorKernels made() {
   return {normalise, quantise, interleave, embed, write_cache, write_positions,
           attend, attend_additive<Functions>, average, activate<Functions>, tangents<Functions>, add_gated<Functions>,
-          simple_recurrence<Functions>, lstm<Functions>, gru<Functions>, pick, best, at_least, weigh, log_sum, mean_log,
+          simple_recurrence<Functions>, lstm<Functions>, gru<Functions>, pick, best, maxima, at_least, weigh, log_sum, mean_log,
           top, repeats, read};
 }
 // clang-format on

@@ -56,26 +56,38 @@ void Sampler::take(const float* scores, int columns, float most, float log_sum) 
 
 // Keeps what top_k, epsilon and top_p keep.
 void Sampler::truncate(const float* scores, int columns, float most, float log_sum) {
-  float least = kNever;
+  float least = sampling_.top_k ? least_of_best(scores, columns) : kNever;
   if (needs_sum()) {
     // Pieces of less than this share of 1 - top_p are together less than 1 - top_p, so none of them is in the nucleus.
     const double share = std::max((double)sampling_.epsilon, (1.0 - sampling_.top_p) / columns);
-    least = std::min(most, log_sum + (float)std::log(share));
+    least = std::max(least, std::min(most, log_sum + (float)std::log(share)));
   }
   int32_t* const places = places_.get((size_t)columns);
-  int found;
-  if (sampling_.top_k) {
-    const int wanted = std::min(sampling_.top_k, columns);
-    float* const values = scores_.get((size_t)padded(wanted));
-    found = kernel_.top(scores, columns, wanted, values, places);
-    while (found > 1 && values[found - 1] < least) --found;
-  } else {
-    found = kernel_.at_least(scores, columns, least, places);
-  }
+  const int found = kernel_.at_least(scores, columns, least, places);
   kept_.clear();
   for (int i = 0; i < found; ++i) kept_.push_back({scores[places[i]], places[i], 0});
   if (kept_.empty()) kept_.push_back({most, 0, 0});  // no score is a number
+  if (sampling_.top_k && kept_.size() > (size_t)sampling_.top_k) keep_best();
   if (sampling_.top_p < 1) keep_nucleus(log_sum);
+}
+
+// A score that the top_k best reach, as that many of the best ones of each 16 columns do.
+float Sampler::least_of_best(const float* scores, int columns) {
+  const int blocks = columns / kPanel, wanted = sampling_.top_k;
+  if (wanted > blocks) return kNever;
+  float* const best = sums_.get((size_t)blocks);
+  kernel_.maxima(scores, columns, best);
+  std::nth_element(best, best + wanted - 1, best + blocks, [](float a, float b) { return a > b; });
+  return best[wanted - 1];
+}
+
+// Keeps the top_k best, in the order of their columns; of equal ones the first.
+void Sampler::keep_best() {
+  ranked_ = kept_;
+  const auto last = ranked_.begin() + sampling_.top_k - 1;
+  std::nth_element(ranked_.begin(), last, ranked_.end(), before);
+  kept_.erase(std::remove_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return before(*last, one); }),
+              kept_.end());
 }
 
 // Keeps the most probable ones, in order, up to the one with which they reach top_p.
@@ -83,9 +95,7 @@ void Sampler::keep_nucleus(float log_sum) {
   const float* const scores = padded_scores();
   weigh(scores, padded((int)kept_.size()), log_sum, 1);
   for (size_t i = 0; i < kept_.size(); ++i) kept_[i].probability = weights_.data()[i];
-  const auto after = [](const Kept& a, const Kept& b) {
-    return a.score < b.score || (a.score == b.score && a.column > b.column);
-  };
+  const auto after = [](const Kept& a, const Kept& b) { return before(b, a); };
   std::make_heap(kept_.begin(), kept_.end(), after);
   auto end = kept_.end();  // of the heap; what left it is behind, the most probable last
   for (double sum = 0; end != kept_.begin() && sum < sampling_.top_p; sum += end->probability)

@@ -39,7 +39,13 @@ class Sampler {
     float probability;
   };
 
+  static bool before(const Kept& a, const Kept& b) {
+    return a.score > b.score || (a.score == b.score && a.column < b.column);
+  }
+
   void truncate(const float* scores, int columns, float most, float log_sum);
+  float least_of_best(const float* scores, int columns);
+  void keep_best();
   void keep_nucleus(float log_sum);
   void weigh(const float* scores, int columns, float most, float factor);
   const float* padded_scores();
@@ -47,7 +53,8 @@ class Sampler {
   const Sampling sampling_;
   const Kernels& kernel_;
   bool every_column_ = true;
-  std::vector<Kept> kept_;  // unless every column is
+  std::vector<Kept> kept_;    // unless every column is
+  std::vector<Kept> ranked_;  // of `keep_best`
   Buffer<int32_t> places_;
   Buffer<float> scores_, weights_, sums_;
   std::vector<double> totals_;  // of the weights of the first 16, 32, ... columns

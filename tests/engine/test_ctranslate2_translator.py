@@ -125,6 +125,31 @@ def test_what_the_engine_lacks_is_named(both, folder, name):
         call(**{name: 3})
 
 
+def test_samples_have_the_seed_that_is_set(both):
+    """From one piece they are greedy search; CTranslate2's own draws are others."""
+    asked = {
+        "beam_size": 1,
+        "num_hypotheses": 3,
+        "sampling_topk": 0,
+        "sampling_temperature": 2.0,
+        "return_scores": True,
+    }
+    theirs, found = (translator.translate_batch(SOURCES, **asked) for translator in both)
+    assert [len(one.hypotheses) for one in found] == [len(one.hypotheses) for one in theirs]
+    assert len({str(one.hypotheses) for one in found}) > 30
+    try:
+        engine.set_random_seed(2**32 - 1)
+        others = both[1].translate_batch(SOURCES, **asked)
+    finally:
+        engine.set_random_seed(0)
+    again = both[1].translate_batch(SOURCES, **asked, max_batch_size=3)
+    assert [one.hypotheses for one in again] == [one.hypotheses for one in found] != [one.hypotheses for one in others]
+    cold = both[1].translate_batch(SOURCES, beam_size=1, sampling_topk=5, sampling_temperature=0.001)
+    assert [one.hypotheses for one in cold] == [one.hypotheses for one in both[1].translate_batch(SOURCES, beam_size=1)]
+    with pytest.raises(NotImplementedError, match="sampling_topk=5 with a beam"):
+        both[1].translate_batch(SOURCES, sampling_topk=5)
+
+
 def test_mistakes_are_one_line(both, folder, tmp_path):
     with pytest.raises(TypeError, match="no argument 'beam'"):
         both[1].translate_batch(SOURCES, beam=2)

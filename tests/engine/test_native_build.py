@@ -98,6 +98,8 @@ def check(root, package, folder):
                     outputs(one, batch, prefixes, beam_size=beam, candidates=candidates, blocked_ngram=2, longest=20)
                 outputs(one, batch, beam_size=beam, attention_layer=0, wu=True, shortest=3, longest=40)
                 outputs(one, batch, beam_size=beam, without={"remove_finished"}, longest=20)
+            for way in ({}, {"top_k": 9, "top_p": 0.9}, {"epsilon": 0.01, "candidates": "sentence"}):
+                outputs(one, batch, prefixes, samples=5, temperature=2.0, attention_layer=0, longest=20, **way)
             one.score(batch, prefixes, engine_options("sentence"))
             one.stop()
             with pytest.raises(engine.EngineError, match="stopped"):
@@ -116,6 +118,7 @@ def check(root, package, folder):
                 outputs(one, batch, prefixes, beam_size=beam, longest=20, attention_layer=0)
                 for options in ({}, computed):
                     outputs(one, batch, beam_size=beam, longest=20, **options)
+            outputs(one, batch, prefixes, samples=5, temperature=2.0, longest=20)
             one.score(batch, prefixes)
     for name, options in COMMON.items():
         for kind in KINDS:

@@ -20,6 +20,7 @@ WAYS = {
     "hot": {"temperature": 3.0},
     "cold": {"temperature": 0.4},
     "top 5": {"top_k": 5, "temperature": 2.0},
+    "top 40": {"top_k": 40, "temperature": 2.0},  # more than there are blocks of 16 columns
     "nucleus": {"top_p": 0.8},
     "hot nucleus": {"top_p": 0.95, "temperature": 2.0},
     "epsilon": {"epsilon": 0.02},

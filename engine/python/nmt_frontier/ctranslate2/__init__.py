@@ -10,6 +10,7 @@ argument that the engine does not have is an error with its name. New programs b
 - ``folders``: model folders, and the conversion of CTranslate2's
 """
 
+from nmt_frontier.ctranslate2.request import set_random_seed
 from nmt_frontier.ctranslate2.results import (
     AsyncResult,
     AsyncScoringResult,
@@ -22,5 +23,5 @@ from nmt_frontier.ctranslate2.translator import Translator
 
 __all__ = [
     "AsyncResult", "AsyncScoringResult", "AsyncTranslationResult", "ExecutionStats", "ScoringResult",
-    "TranslationResult", "Translator",
+    "TranslationResult", "Translator", "set_random_seed",
 ]  # fmt: skip
