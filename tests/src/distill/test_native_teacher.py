@@ -29,7 +29,7 @@ from nmt_frontier.importers import read_ctranslate2
 from nmt_frontier.limits import MAXIMUM_OUTPUT
 from nmt_frontier.search.sampling import Sampling
 
-BENCHMARK = Path(__file__).parents[3] / "benchmarks/engine_distillation.py"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 SENTENCES = sentences(150, seed=7)
 LONG = " ".join(SENTENCES[:12])  # more pieces than a teacher reads
 KINDS, FOLDERS = ("plain", "framed"), ("float32", "native-float32")
@@ -338,13 +338,28 @@ def test_errors_are_one_line(models, tmp_path):
         Teacher(tmp_path / "damaged", sides())
 
 
-@pytest.mark.slow
-def test_both_engines_are_timed_in_turn(models, tmp_path):
-    records.write(tmp_path / "t.tsv.zst", [(line,) for line in SENTENCES[:20]])
-    core, output = min(os.sched_getaffinity(0)), tmp_path / "x.json"
-    options = ["--models", models / "plain", "--types", "float32", "--runs", 1, "--noise", 1, "--core", core]
-    call = [sys.executable, BENCHMARK, *options, "--test-set", tmp_path / "t.tsv.zst", "--output", output]
+def timed(script, model, folder):
+    """The rows of a benchmark of both engines."""
+    records.write(folder / "t.tsv.zst", [(line,) for line in SENTENCES[:20]])
+    core, output = min(os.sched_getaffinity(0)), folder / "x.json"
+    options = ["--models", model, "--types", "float32", "--runs", 1, "--noise", 1, "--core", core]
+    call = [sys.executable, BENCHMARKS / script, *options, "--test-set", folder / "t.tsv.zst", "--output", output]
     subprocess.run([*map(str, call)], check=True, capture_output=True)
     rows = json.loads(output.read_text())
-    assert [(row["beam_size"], row["n_best"], row["sentences"]) for row in rows] == [(4, 1, 20), (8, 8, 20)]
-    assert all(row["peer"] == "ctranslate2" and row["equal"] >= 19 and row["ratio"] > 0 for row in rows)
+    assert all(row["peer"] == "ctranslate2" and row["sentences"] == 20 and row["ratio"] > 0 for row in rows)
+    return rows
+
+
+@pytest.mark.slow
+def test_both_engines_are_timed_in_turn(models, tmp_path):
+    rows = timed("engine_distillation.py", models / "plain", tmp_path)
+    assert [(row["beam_size"], row["n_best"]) for row in rows] == [(4, 1), (8, 8)]
+    assert all(row["equal"] >= 19 for row in rows)
+
+
+@pytest.mark.slow
+def test_both_engines_are_timed_in_turn_while_they_draw(models, tmp_path):
+    rows = timed("engine_sampling.py", models / "plain", tmp_path)
+    assert [(row["samples"], row["top_k"], row["temperature"]) for row in rows] == [
+        (1, 0, 1.0), (8, 0, 1.0), (8, 0, 0.7), (8, 10, 1.0), (64, 0, 1.0)
+    ]  # fmt: skip
