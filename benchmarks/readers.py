@@ -1,6 +1,7 @@
 """Reading rates by format: generated pairs of the same text in every format, read as corpora.fetch reads them.
 
-With --before, the src folder of an earlier version, its readers take turns with these where they know the format.
+With --before, a folder with the packages of an earlier version (src, and nmt_frontier with its engine), its readers
+take turns with these.
 """
 
 import argparse
@@ -85,7 +86,6 @@ FILES: dict[str, tuple[Callable[[Pairs, TextIO], None], str]] = {
     "utf-16.tmx": (tmx, "utf-16"), "text.xlf": (xliff, "utf-8"), "text.csv": (quoted, "utf-8"),
     "text.jsonl": (jsonl, "utf-8"), "text.po": (po, "utf-8"),
 }  # fmt: skip
-BEFORE = ("text.tsv", "text.tmx")  # what the version before can read
 
 
 def read(path: Path, src: Path) -> tuple[int, float, int]:
@@ -122,7 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=positive, default=200_000, help="(default: %(default)s)")
     parser.add_argument("--runs", type=positive, default=3, help="(default: %(default)s)")
-    parser.add_argument("--before", type=Path, help="src of an earlier version")
+    parser.add_argument("--before", type=Path, help="the packages of an earlier version")
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     args = parser.parse_args()
     now, before = Path(__file__).parents[1] / "src", load_average()
@@ -132,7 +132,7 @@ def main() -> None:
             path = Path(folder, name)
             with open(path, "w", encoding=encoding, newline="") as file:
                 write(pairs(args.pairs), file)
-            compared = {"before": args.before} if args.before and name in BEFORE else {}
+            compared = {"before": args.before} if args.before else {}
             formats[name] = rates(path, {"now": now} | compared, args.pairs, args.runs)
             path.unlink()
     calls = f"python benchmarks/readers.py --pairs {args.pairs} --runs {args.runs}" + " --before SRC" * bool(
