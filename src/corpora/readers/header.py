@@ -15,10 +15,11 @@ from nmt_frontier.languages import OLDER
 HEADER = "header"  # reason to drop what stands above such a row
 FIRST_ROWS = 20  # in which it is looked for
 LONGEST_NAME = 60
-SIDES = (
-    ("source", "src", "sentence"),
-    ("reference", "ref", "target", "tgt", "trg", "translation"),
-)  # the likeliest first
+SIDES = (  # the likeliest first; what programs write in German, French and Spanish, too
+    ("source", "src", "sentence", "quelle", "quelltext", "quellsprache", "ausgangstext", "ausgangssprache", "origen"),
+    ("reference", "ref", "target", "tgt", "trg", "translation", "ziel", "zieltext", "zielsprache", "übersetzung",
+     "cible", "traduction", "destino", "traducción"),
+)  # fmt: skip
 _OF_ANY = {"text", "texts", "sentence", "sentences", "segment", "string", "language", "lang"}
 FEWEST_ROWS = 5  # that show what a column has
 _NO_TEXT = re.compile(r"(?=\S*(?:\d|://))[!-~]+")
@@ -79,7 +80,10 @@ def _by_language(names: list[str], codes: list[str | None], languages: list[str]
     for language, of_side in zip(languages, SIDES, strict=False):
         by_code = [place for place, code in enumerate(codes) if code and means(code, language)]
         by_side = [
-            place for word in of_side for place, has in enumerate(words) if word in has and not has - _OF_ANY - {word}
+            place
+            for word in of_side
+            for place in sorted(range(len(words)), key=lambda place: len(words[place]))  # source before source_lang
+            if word in words[place] and not words[place] - _OF_ANY - {word}
         ]
         found += by_code[:1] or by_side[:1]
     return found if len(found) == len({*found}) == len(languages) else None
@@ -96,8 +100,8 @@ def _code(name: str, languages: list[str]) -> str | None:
     for part in (name, _INSIDE.sub(" ", name), *_INSIDE.findall(name)):
         words = frozenset(word for word in _words(part) if word not in _OF_ANY.union(*SIDES))
         for code in languages:
-            if words in _called(code):
-                return _called(code)[words]
+            if found := _called(code, *languages).get(words):
+                return found
     return None
 
 
@@ -106,10 +110,11 @@ def _words(name: str) -> list[str]:
 
 
 @cache
-def _called(language: str) -> dict[frozenset[str], str]:
-    """The code of the language or of a variant by its name, in English and in the language itself, in lower case."""
+def _called(language: str, *namers: str) -> dict[frozenset[str], str]:
+    """The code of the language or of a variant by its name, in English and in other languages, in lower case."""
     locales, codes = [Locale("en")], {language, *(code for code in (*OLDER, "nb") if means(code, language))}
-    with suppress(UnknownLocaleError, ValueError):
-        locales.append(Locale.parse(language))
+    for namer in namers:
+        with suppress(UnknownLocaleError, ValueError):
+            locales.append(Locale.parse(namer, sep="-"))
     named = [item for locale in locales for item in locale.languages.items() if item[0].split("_")[0] in codes]
     return {frozenset(_words(name)): code for code, name in [(language, language), *named]}

@@ -57,13 +57,19 @@ def test_the_delimiter_is_that_of_the_records_and_not_of_the_first_line(delimite
 @pytest.mark.parametrize(
     "header",
     [("de", "en"), ("de-AT", "EN_us"), ("German", "English"), ("Deutsch", "English (United States)"),
-     ("Target", "Source"), ("target text", "source_text"), ("German translation", "en")],
+     ("Target", "Source"), ("target text", "source_text"), ("German translation", "en"), ("Deutsch", "Englisch"),
+     ("Zielsprache", "Ausgangssprache"), ("Cible", "Source")],
 )  # fmt: skip
 @pytest.mark.parametrize("above", [[], [("", "")], [("My glossary", ""), ("of", "today")]])
 def test_a_header_is_no_text_wherever_it_stands_and_says_the_order(header, above):
     assert read(table([*above, header, *BACK, header, *BACK], ";"))[0] == PAIRS * 2
     kept, dropped = read("".join("\t".join(row) + "\n" for row in (*above, header, *BACK)), "tsv")
     assert kept == PAIRS and dropped == ["header"] * (len(above) + 1)
+
+
+def test_columns_of_codes_are_not_those_of_texts():
+    rows = [("id", "source_lang", "target_lang", "target", "source"), *[("1", "en", "de", *pair) for pair in BACK]]
+    assert read(table(rows, ",")) == (PAIRS, [])
 
 
 def test_a_header_is_searched_by_the_names_of_the_configuration():
