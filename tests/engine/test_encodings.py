@@ -44,6 +44,14 @@ def test_carriage_returns_alone_in_any_chunks():
         b"".join(line_feeds([b"a\r" * LONGEST_BEGINNING, b"b\n"], "x"))
 
 
+@pytest.mark.parametrize("text", [b"a\rb\rc\n", b"a\rb\rc\r\n"])
+def test_a_last_line_feed_makes_no_single_line_of_a_text(text):
+    with pytest.raises(UserError, match="x: lines end in carriage returns alone and in line feeds; convert"):
+        b"".join(line_feeds([text], "x"))
+    for kept in (b"a\rb\nc\n", b"h\n" + text, b"a\r\nb\r\n\rc\r\n"):
+        assert b"".join(line_feeds([kept], "x")) == kept
+
+
 def test_utf16_without_a_mark_is_one_line():
     with pytest.raises(UserError, match=r"x: looks like UTF-16 .*; say so \(encoding: utf-16-le"):
         read(TEXT.encode("utf-16-le"))

@@ -64,7 +64,7 @@ def line_feeds(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
         head += chunk
         if b"\n" in chunk or len(head) > LONGEST_BEGINNING:
             break
-    if not _returns_alone(head):
+    if not _returns_end_lines(head):
         yield from chain([head], stream) if head else stream
         return
     for chunk in chain([head], stream):
@@ -73,8 +73,14 @@ def line_feeds(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
         yield chunk.replace(b"\r", b"\n")
 
 
-def _returns_alone(head: bytes) -> bool:
-    return b"\n" not in head and b"\r" in head[:-1]
+def _returns_end_lines(head: bytes) -> bool:
+    """Whether carriage returns alone do: there is no line feed, or the first one comes late, and there are fewer."""
+    if b"\r" not in head[:-1]:
+        return False
+    feeds, first = head.count(b"\n"), head.find(b"\n")
+    if not feeds:
+        return True
+    return head.count(b"\r", 0, first - 1) > 1 and head.count(b"\r") - head.count(b"\r\n") > feeds
 
 
 class _Chunks(io.RawIOBase):
@@ -99,7 +105,7 @@ def utf8_lines(source: io.BufferedReader, name: str, encoding: str | None = None
     Raises UserError, also while it is read.
     """
     head = source.peek()
-    other = any(head.startswith(mark) for mark, _ in MARKS) or 0 in head or _returns_alone(head)
+    other = any(head.startswith(mark) for mark, _ in MARKS) or 0 in head or _returns_end_lines(head)
     if not other and encoding is None:
         return source
     chunks = iter(lambda: source.read1(LONGEST_BEGINNING), b"")
