@@ -6,6 +6,7 @@ from html import unescape
 from typing import NamedTuple
 
 from corpora.readers.reader import BREAKS, INVALID, MALFORMED, NO_SIDE, Block, Input, Reader, Unread, decoded, rows
+from nmt_frontier.errors import UserError
 
 _CLOCK = r"(?:(\d+):)?(\d{1,2}):(\d{2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_CLOCK}\s*-->\s*{_CLOCK}")
@@ -14,6 +15,7 @@ _MARKUP = re.compile(  # pronunciations above a word, tags, times inside of a cu
 )
 _NO_CUES = ("WEBVTT", "NOTE", "STYLE", "REGION")  # what else WebVTT has between empty lines
 LEAST_OVERLAP = 0.5  # of the shorter of two cues that belong together
+FEW_LINKS = 100  # that need not be plausible
 
 
 class Cue(NamedTuple):
@@ -101,15 +103,16 @@ def by_time(sides: Mapping[str, Iterator[Block]]) -> Iterator[Block]:
                     start, end = map(int, times.split())
                     cues.append(Cue(start, end, text))
         found.append(sorted(cues) if len(sides) > 1 else cues)
-    records = _paired(*found) if len(sides) > 1 else ((cue.text,) for cue in found[0])
-    yield from rows([*dropped, *records], Input(" and ".join(sides), Unread()), len(sides))
+    name = " and ".join(sides)
+    records = _paired(*found, name=name) if len(sides) > 1 else ((cue.text,) for cue in found[0])
+    yield from rows([*dropped, *records], Input(name, Unread()), len(sides))
 
 
-def _paired(source: list[Cue], target: list[Cue]) -> Iterator[tuple[str | None, ...] | str]:
+def _paired(source: list[Cue], target: list[Cue], *, name: str) -> Iterator[tuple[str | None, ...] | str]:
     """Pairs of the texts of linked cues; the reason to drop it for each other cue."""
     groups: list[tuple[set[int], set[int]]] = []
     group_of: dict[tuple[int, int], int] = {}  # by side and number of a cue
-    for link in _links(source, target):
+    for link in _links(source, target, name):
         cues = [*enumerate(link)]
         known = sorted({group_of[cue] for cue in cues if cue in group_of})
         if not known:
@@ -128,9 +131,9 @@ def _paired(source: list[Cue], target: list[Cue]) -> Iterator[tuple[str | None, 
     yield from [NO_SIDE] * (len(source) + len(target) - len(group_of))
 
 
-def _links(source: list[Cue], target: list[Cue]) -> Iterator[tuple[int, int]]:
-    """Cues that overlap in time by half of the shorter one or more, in the order of the source."""
-    first = 0
+def _links(source: list[Cue], target: list[Cue], name: str) -> Iterator[tuple[int, int]]:
+    """Cues that overlap in time by half of the shorter one or more, in the order of the source. Raises UserError."""
+    first, links = 0, 0
     for number, cue in enumerate(source):
         while first < len(target) and target[first].end <= cue.start:
             first += 1
@@ -140,4 +143,7 @@ def _links(source: list[Cue], target: list[Cue]) -> Iterator[tuple[int, int]]:
                 break
             shorter = max(min(end - start, cue.end - cue.start), 1)
             if min(end, cue.end) - max(start, cue.start) >= LEAST_OVERLAP * shorter:
+                links += 1
                 yield number, other
+        if links > FEW_LINKS + len(source) + len(target):  # one film has half as many
+            raise UserError(f"{name}: too many cues at the same time; give each film or talk a file of its own")

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mirrored_texts import fails, opened, rows
+from mirrored_texts import fails, opened, raised, rows
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
-from corpora.readers.subtitles import Cue, _paired
+from corpora.readers.subtitles import FEW_LINKS, Cue, _paired
 
 
 def clock(seconds, mark=","):
@@ -100,10 +100,15 @@ CUES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=12)
 def test_every_cue_is_in_one_pair_or_counted(source, target):
     sides = [sorted(Cue(start, start + length, f"{side}{n}") for n, (start, length) in enumerate(cues))
              for side, cues in (("a", source), ("b", target))]  # fmt: skip
-    found = [*_paired(*sides)]
+    found = [*_paired(*sides, name="x")]
     texts = [record for record in found if not isinstance(record, str)]
     for side, cues in enumerate(sides):
         words = " ".join(record[side] for record in texts).split()
         assert len(words) == len({*words}) and {*words} <= {cue.text for cue in cues}
     used = sum(len(text.split()) for record in texts for text in record)
     assert used + found.count("missing_side") == len(source) + len(target)
+
+
+def test_films_in_one_file_are_refused(tmp_path):
+    films = srt(*[(1, 3, "Hello")] * FEW_LINKS)
+    assert "too many cues at the same time; give each film" in raised(pairs, tmp_path, films, films)
