@@ -14,7 +14,7 @@ DEEPEST = 100  # elements inside one another
 
 _NAMES = r"br|hr|p|div|li|[uod]l|d[td]|table|t[rdh]|h[1-6]|tab|cr|lb|pb|cb|(?:(?:line|page|column)[-_]?)?break"
 _TYPE = re.compile(rf"^(?:.*[-:_])?(?:{_NAMES}|paragraph|nbsp|space)$", re.IGNORECASE)
-_CODE_POINT = re.compile(r"^0*(?:9|[A-D]|1[C-F]|20|85|A0|202[89])$", re.IGNORECASE)  # of white space
+_CODE_POINT = re.compile(r"^x?0*(?:9|[A-D]|1[C-F]|20|85|A0|202[89])$", re.IGNORECASE)  # of white space
 _MARKUP = re.compile(
     rf"(?:<|&lt;)/?(?:[\w-]+:|{{.*?}})?(?:{_NAMES}|(?<=text:)s)\d*(?:[\s/>]|&gt;)"  # Office; OmegaT numbers
     r"|^(?:\s|\\[nrt]|&nbsp;|&\#(?:9|10|13|160|x0*(?:9|A|D|A0));)+$"
@@ -25,8 +25,12 @@ _MARKUP = re.compile(
 _ATTRIBUTES = {
     **dict.fromkeys(("ctype", "type", "subType"), _TYPE),
     **dict.fromkeys(("equiv-text", "equiv", "equivStart", "disp", "dispStart"), _MARKUP),
-    "hex": _CODE_POINT,
+    **dict.fromkeys(("dataRef", "dataRefStart"), _MARKUP),  # as with_original_data leaves them
+    **dict.fromkeys(("hex", "value"), _CODE_POINT),
 }
+_ORIGINAL_DATA = re.compile(rb"<originalData\b[^<>]*>(.*?)</originalData\s*>(.*?)(?=</unit\b|\Z)", re.DOTALL)
+_DATA = re.compile(rb"""<data\s[^<>]*?\bid\s*=\s*["']([^"'<>]*)["'][^<>]*>(.*?)</data\s*>""", re.DOTALL)
+_DATA_OF_CODE = re.compile(rb"""(\sdataRef(?:Start)?\s*=\s*)["']([^"'<>]*)["']""")
 _PARTING = "\0"  # which no XML has
 _PARTED = re.compile(rf"\s*{_PARTING}[\s{_PARTING}]*")
 
@@ -37,6 +41,21 @@ def running_text(element: Element) -> str:
         return element.text or ""
     text = "".join(_texts(element))
     return _PARTED.sub(" ", text).strip() if _PARTING in text else text
+
+
+def with_original_data(text: bytes) -> bytes:
+    """XLIFF 2 whose codes have their markup in ``dataRef``, instead of where the unit has it."""
+    return _ORIGINAL_DATA.sub(_with_data, text) if b"<originalData" in text else text
+
+
+def _with_data(unit: re.Match[bytes]) -> bytes:
+    """The unit with as many line breaks as before."""
+    data = {
+        name: b" ".join(markup.split()).replace(b'"', b"&quot;").replace(b"<", b"&lt;")
+        for name, markup in _DATA.findall(unit[1])
+    }
+    segments = _DATA_OF_CODE.sub(lambda code: b'%s"%s"' % (code[1], data.get(code[2], b"")), unit[2])
+    return b"\n" * unit[1].count(b"\n") + segments
 
 
 def _texts(element: Element, depth: int = 0) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from xml.etree import ElementTree
 from xml.parsers.expat import ErrorString, errors
 
-from corpora.readers.inline_codes import running_text
+from corpora.readers.inline_codes import running_text, with_original_data
 from corpora.readers.reader import INVALID, MALFORMED, NOT_A_TRANSLATION, Block, Input, Reader, Selection, rows
 from corpora.readers.states import is_translation
 from corpora.readers.units import Stretch, Tags, Unit, broken, stretches, units
@@ -43,7 +43,7 @@ class Units(Reader):
 
     def _records(self, chunks: Iterable[bytes], file: Input) -> Iterator[Record]:
         prefixes: set[bytes] = set()
-        for stretch in stretches(chunks, file, self.tags):
+        for stretch in map(self.prepared, stretches(chunks, file, self.tags)):
             first = self.tags.start.search(stretch.text)
             headless = first and self.tags.end.search(stretch.text, 0, first.start())
             inside = stretch.text[first.start() :] if first and not headless else stretch.text
@@ -56,6 +56,9 @@ class Units(Reader):
                     yield from (record for element in elements for record in self.records(element, stretch))
                 else:
                     yield from (record for unit in few for record in self._alone(unit, stretch, prefixes, file))
+
+    def prepared(self, stretch: Stretch) -> Stretch:
+        return stretch
 
     def _elements(self, text: bytes, number: int, prefixes: set[bytes]) -> list[Element] | None:
         """The units of a text if it is well-formed and has so many of them."""
@@ -137,6 +140,9 @@ class Xliff(Units):
     options = ("variants",)
 
     tags = Tags("trans-unit|segment", "xliff", about="xliff|file", scopes="file|group|unit")
+
+    def prepared(self, stretch: Stretch) -> Stretch:
+        return stretch._replace(text=with_original_data(stretch.text))
 
     def records(self, unit: Element, stretch: Stretch) -> Iterable[Record]:
         found = (unit.find("source"), unit.find("target"))

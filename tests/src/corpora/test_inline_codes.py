@@ -59,6 +59,23 @@ def test_only_codes_that_part_words_leave_a_space(name):
     assert sides(name, [f"{code}First Second{code}" for code in PARTING]) == ["First Second"] * len(PARTING)
 
 
+def test_codes_whose_markup_the_unit_has():
+    data = '<data id="d1">&lt;br class="x"/&gt;</data>\n<data id="d2">&lt;b&gt;</data>'
+    segment = "<segment><source>{0}</source><target>{0}</target></segment>".format(
+        'A<ph id="1" dataRef="d1"/><pc id="2" dataRefStart="d2" dataRefEnd="d2">B</pc>C'
+    )
+    unit = f"<unit><originalData>{data}</originalData>\n{segment}</unit><unit>{segment}</unit>"
+    file = f'<xliff version="2.0" srcLang="en" trgLang="de"><file>{unit}</file></xliff>'
+    assert read("xliff", file.encode()) == ([("A BC", "A BC"), ("ABC", "ABC")], [])
+
+
+def test_bytes_of_qt():
+    message = "<message><source>A{0}B</source><translation>A{0}B</translation></message>"
+    messages = message.format('<byte value="x9"/>') + message.format('<byte value="x1b"/>')
+    file = f'<TS version="2.1" language="de" sourcelanguage="en"><context>{messages}</context></TS>'
+    assert read("ts", file.encode())[0] == [("A B", "A B"), ("AB", "AB")]
+
+
 def test_text_inside_of_parting_codes_stays():
     entries = '<g ctype="x-html-li">one</g><g ctype="x-html-li">t<hi type="bold">w</hi>o</g>'
     assert sides("xliff", [f'{entries} <pc dispStart="&lt;p&gt;">three</pc>']) == ["one two three"]
