@@ -71,10 +71,10 @@ def files(tmp_path):
     shutil.copytree(folders()["float32"], tmp_path / "ctranslate2")
     write(tmp_path / "huggingface", "marian")
     for folder, names in {
-        "ctranslate2": ("model.bin", "sentencepiece.model"),
+        "ctranslate2": ("model.bin", "sentencepiece.model", "config.json", "shared_vocabulary.json"),
         "marian": ("model.bin", "vocab.spm"),
         "npz": ("model.npz",),
-        "huggingface": ("model.safetensors", "source.spm", "vocab.json"),
+        "huggingface": ("model.safetensors", "source.spm", "vocab.json", "config.json"),
     }.items():
         for name in names:
             yield tmp_path / folder / name

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_frontier import first_bytes
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from nmt_frontier.importers import ctranslate2_model
@@ -224,6 +225,7 @@ def _files(folder: Path, weights: CTranslate2Weights) -> tuple[Config, list[str]
     suffix = ".txt" if any(folder.glob("*_vocabulary.txt")) else ".json"
     joint = folder / f"shared_vocabulary{suffix}"
     paths = [joint] if joint.exists() else [folder / f"{side}_vocabulary{suffix}" for side in ("source", "target")]
+    first_bytes.check_files([folder / "config.json", *paths])
     try:
         old = weights.version < CONFIGURED
         config = _config_of_variables(weights) if old else read_json(folder / "config.json")
