@@ -87,10 +87,11 @@ def _text(lines: list[str], vtt: bool) -> str:
     return unescape(text) if vtt else text
 
 
-def by_time(sides: Mapping[str, Iterator[Block]]) -> Iterator[Block]:
+def by_time(name: str, sides: Mapping[str, Iterator[Block]]) -> Iterator[Block]:
     """The texts of one side, or of the cues of two sides that are shown at the same time; the others lack a side.
 
     Several cues on one side may go with one on the other. Reads the files whole: a film has some thousand cues.
+    name: of the corpus, for errors.
     """
     found: list[list[Cue]] = []
     dropped: list[str] = []
@@ -103,7 +104,6 @@ def by_time(sides: Mapping[str, Iterator[Block]]) -> Iterator[Block]:
                     start, end = map(int, times.split())
                     cues.append(Cue(start, end, text))
         found.append(sorted(cues) if len(sides) > 1 else cues)
-    name = " and ".join(sides)
     records = _paired(*found, name=name) if len(sides) > 1 else ((cue.text,) for cue in found[0])
     yield from rows([*dropped, *records], Input(name, Unread()), len(sides))
 

@@ -52,7 +52,7 @@ class StoredText(Text):
         reader, encoding = self._copy.reader, self._entry.encoding
         sides = {str(code): files.blocks(reader, self.unread, encoding) for code, files in self._files.items()}
         if reader.timed:
-            return by_time(sides)
+            return by_time(self._name, sides)
         return aligned(self._name, sides) if len(sides) > 1 else next(iter(sides.values()))
 
     def verify(self) -> None:

@@ -111,4 +111,4 @@ def test_every_cue_is_in_one_pair_or_counted(source, target):
 
 def test_films_in_one_file_are_refused(tmp_path):
     films = srt(*[(1, 3, "Hello")] * FEW_LINKS)
-    assert "too many cues at the same time; give each film" in raised(pairs, tmp_path, films, films)
+    assert "x: too many cues at the same time; give each film" in raised(pairs, tmp_path, films, films)
