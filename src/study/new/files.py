@@ -57,7 +57,7 @@ class FoundCorpus:
 class FoundFile:
     """stem: the name without its side. side: 0 source, 1 target, None if unknown or if the file has both.
 
-    encoding: what the configuration has to say.
+    encoding: what the configuration has to say. code: of the language and its region, in the name.
     """
 
     path: Path
@@ -66,6 +66,7 @@ class FoundFile:
     role: str
     reader: type[Reader]
     encoding: str | None
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,9 @@ def corpora(data: Iterable[Path], pair: list[str], encoding: str | None = None) 
     listed = [(path, name, contents.encoding(path, encoding, pair)) for path, name in _listed(data, notes)]
     files = [file for each in listed if (file := _understood(*each, pair, notes, foreign))]
     found = [_one_file(file, pair) for file in files if file.reader.one_file]
+    named = Sides(pair)
+    named.update({file.code: named[file.code] for file in files})
+    notes += [f"{' and '.join(codes)} in names of files are read as one language" for codes in named.variants()]
     try:
         found += paired([file for file in files if not file.reader.one_file], pair, notes, foreign)
     except UserError as error:  # the other side may be one that cannot be named
@@ -264,7 +268,7 @@ def _understood(
         notes.append(f"{path}: its name says {code}, it is left out")
         foreign.add(stem)
         return None
-    return FoundFile(path, stem, side, role, format, encoding)
+    return FoundFile(path, stem, side, role, format, encoding, "-".join(parts[2 * place] for place in places))
 
 
 def _one_file(file: FoundFile, pair: list[str]) -> FoundCorpus:

@@ -224,6 +224,12 @@ def test_other_languages_and_single_sides_are_noted(tmp_path):
     assert all(text in note for text, note in zip(expected, notes, strict=True))
 
 
+def test_variants_in_names_are_noted(tmp_path):
+    names = ("a.en", "a.zh-CN", "b.english.txt", "b.zh_Hans.txt", "c.src", "c.tgt", "d.eng", "d.zh-TW")
+    _, notes = files.corpora([written(tmp_path, dict.fromkeys(names, ["Text."] * 9))], ["en", "zh"])
+    assert notes == ["zh-CN and zh-TW in names of files are read as one language"]
+
+
 def test_sets_of_another_pair_are_left_out(tmp_path):
     found, notes = roles(tmp_path, A | {"test9.en": ENGLISH[:9], "test9.de": GERMAN[:9]})
     assert found == {"a": FOUND}
