@@ -22,6 +22,7 @@ OTHERS = {  # of single commands: what they write, and what need not be there
     ("report/pages.py", "--studies"), ("report/study_page/__main__.py", "--front-page"),
     ("report/study_page/__main__.py", "--benchmarks"),
     ("distill/teacher.py", "--stand-ins"),  # of some teachers
+    ("distill/ask.py", "--answers"),  # a folder that it makes
     ("papers/fastseq2021/whole_decoding.py", "--folder"),
 }  # fmt: skip
 

@@ -25,7 +25,7 @@ from nmt_frontier.characters import visible
 from nmt_frontier.text.encodings import MARKS, as_utf8
 from study import config
 
-LINES = Lines(Selection(["en"], []))
+LINES = Lines(Selection(["en"], [], format_said=True))  # some examples begin as another format does
 LONGEST = "x" * MAX_LINE_BYTES
 
 # Lines
@@ -197,6 +197,7 @@ def test_however_chunks_are_cut(rows, size):
     rows = [row.replace(b"\n", b"") for row in rows]
     data = b"".join(row + b"\n" for row in rows)
     assume(data[:2] not in (b"\xff\xfe", b"\xfe\xff") and data[:3] != b"\xef\xbb\xbf" and data.count(0) < 5)
+    assume(data.count(b"\r") <= data.count(b"\n"))  # else carriage returns end lines
     chunks = [data[start : start + size] for start in range(0, len(data), size)]
     blocks = list(LINES.blocks(chunks, Input("x", Unread())))
     found = [line for block in blocks for line in block.columns[0]]
