@@ -10,6 +10,7 @@ namespace nmt {
 void check_sampling(const Sampling& sampling) {
   if (sampling.samples < 0 || sampling.samples > 1024)
     throw Error("there may be from 1 to 1,024 samples, or 0 for a search, not " + std::to_string(sampling.samples));
+  if (!sampling.samples) return;  // a program that only searches leaves the rest zero
   if (!(sampling.temperature >= 1e-3f && sampling.temperature <= 1e3f))
     throw Error("the temperature must be from 0.001 to 1,000, not " + std::to_string(sampling.temperature));
   if (sampling.top_k < 0)

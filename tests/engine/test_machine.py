@@ -63,7 +63,8 @@ def script(monkeypatch):
 
 
 def test_the_limit_is_the_larger_of_operations_and_bytes(script):
-    computing = script("engine").DecodingWork(encoder=4e9, decoder=6e9, encoder_bytes=40_000, step_bytes=20_000, steps=10)
+    work = script("engine").DecodingWork
+    computing = work(encoder=4e9, decoder=6e9, encoder_bytes=40_000, step_bytes=20_000, steps=10)
     assert computing.seconds(1e9, LEVELS) == 10
     reading = computing._replace(encoder=1, decoder=1)  # all weights lie in L2, those of the decoder in L1
     assert reading.seconds(1e9, LEVELS) == pytest.approx(40_000 / 50e9 + 10 * 20_000 / 100e9)

@@ -113,7 +113,7 @@ def test_ctranslate2_scores_as_the_model_that_is_trained(script, tmp_path):
     written = script("train_on_gpu_model")
     torch.manual_seed(1)
     args = argparse.Namespace(**TINY, dropout=0.0)
-    model = written.Transformer(21, args).eval()
+    model = written.TorchTransformer(21, args).eval()
     for weights in model.parameters():  # no two layers are alike, and no bias is zero
         weights.data += 0.2 * torch.randn_like(weights)
     entries = [*opennmt_tf.CONTROL, *(f"w{number}" for number in range(17))]
