@@ -1,4 +1,8 @@
-"""The compiled loops of export.vocabulary_map: which target pieces each n-gram of the phrase table brings."""
+"""The compiled loops of export.vocabulary_map: which target pieces each n-gram of the phrase table brings.
+
+Numba finds what it has compiled by the line of a function, and then the types of arguments by their names. Who renames
+such a type moves the functions that take it, else they end with an AttributeError where an older version has run.
+"""
 
 from typing import Any, NamedTuple
 

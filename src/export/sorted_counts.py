@@ -20,7 +20,10 @@ FILES = {"keys": ("keys.u64", np.uint64), "counts": ("counts.i64", np.int64)}
 
 
 class KeyCounts(NamedTuple):
-    """keys: uint64 (n,), ascending, each once; counts: int64 (n,), how often each key was seen."""
+    """keys: uint64 (n,), ascending, each once; counts: int64 (n,), how often each key was seen.
+
+    Compiled functions take it, so its name is in numba's cache (export.map_entries).
+    """
 
     keys: NDArray[Any]
     counts: NDArray[Any]
@@ -136,7 +139,7 @@ def _sort(keys, spare):  # pragma: no cover (compiled)
 
 @numba.njit(cache=True, nogil=True)
 def _add(left, right):  # pragma: no cover (compiled)
-    """The keys of both with the sums of their counts. left, right: Counts. Returns the two arrays of Counts."""
+    """The keys of both with the sums of their counts. left, right: KeyCounts. Returns the two arrays of one."""
     keys = np.empty(len(left.keys) + len(right.keys), np.uint64)
     counts = np.empty(len(keys), np.int64)
     i, j, n = 0, 0, 0
