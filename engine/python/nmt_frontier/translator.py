@@ -138,9 +138,9 @@ class Translator:
         return Attention(tokenizer.processors, self._text["replace_unknown"]) if tokenizer.processors else None
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> text.Values:
         """Everything that a translation depends on, except the model folders and the input."""
-        own: dict[str, Any] = {"batch_tokens": self.pipeline.batch_tokens}
+        own: text.Values = {"batch_tokens": self.pipeline.batch_tokens}
         own |= {name: getattr(self.engine, name) for name in ("isa", "library", "int8_saturates")}
         own["sampling"] = self.search.sampling and self.search.sampling.options
         every = {**vars(self.search), **switches.values(self.search), **own}

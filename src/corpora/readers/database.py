@@ -2,7 +2,7 @@
 
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,6 @@ class Parquet(Reader):
             raise UserError(f"{file.name}: no column for each language (columns); it has {', '.join(schema.names)}")
         return [schema.names[place] for place in places]
 
-    def _row(self, fields: dict[str, Any], place: str, file: Input) -> Row:
+    def _row(self, fields: Mapping[str, object], place: str, file: Input) -> Row:
         row = by_language(self.selection, texts_in(fields))
         return file.broken(row, place, ": its columns are no text", str(fields)[:400]) if row == MALFORMED else row

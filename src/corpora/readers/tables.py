@@ -99,7 +99,7 @@ class Jsonl(Reader):
         return by_language(self.selection, texts_in(fields))
 
 
-def texts_in(fields: dict[str, Any]) -> Mapping[str, object]:
+def texts_in(fields: Mapping[str, object]) -> Mapping[str, object]:
     """The fields with the texts: these, or what is inside of ``translation``."""
     inside = fields.get("translation") or fields.get("translations")
     if not isinstance(inside, dict):

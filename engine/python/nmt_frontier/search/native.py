@@ -279,7 +279,7 @@ def _opened(
     return engine.Model(folder / Native.weights, path, cut, _without(engine, search), rows, texts)
 
 
-def sampled(sampling: Sampling | None, samples: int) -> dict[str, Any]:
+def sampled(sampling: Sampling | None, samples: int) -> dict[str, object]:
     """The engine's options that draw so many translations of each sentence; none for a search."""
     return {"samples": samples, **sampling.options} if sampling else {}
 

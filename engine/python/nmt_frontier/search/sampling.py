@@ -36,7 +36,7 @@ class Sampling:
     seed: int = _option(0, "another one draws other translations (default: 0)", "N")
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         return asdict(self)
 
 
@@ -48,7 +48,7 @@ def add(parser: "ArgumentParser") -> None:
         group.add_argument(_flag(one.name), type=type(one.default), **one.metadata)
 
 
-def chosen(args: Mapping[str, Any]) -> dict[str, Any] | None:
+def chosen(args: Mapping[str, Any]) -> dict[str, object] | None:
     """The options that were given to a command; None without ``--sample``. Raises UserError if that is missing."""
     given = {one.name: args[one.name] for one in fields(Sampling) if args[one.name] is not None}
     if given and not args["sample"]:
