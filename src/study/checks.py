@@ -20,16 +20,20 @@ from study.configuration import StudyConfiguration
 from study.configuration.systems import AugmentationSection, MixtureSection
 from study.expansion import listed_prices
 from study.plan import StudyPlan
-from study.precision import default_type, engine, obstacle
+from study.precision import default_type, engine, obstacle, shapes
 from study.resources import read_size
 from study.schema import RESERVED, suggestion
 from study.systems import (
     ORIGINAL,
     asked,
+    assistants,
     hypotheses,
     learned_from,
     splits_as_study,
+    students,
     systems,
+    teacher_entry,
+    trained_before,
     translated_by,
     untrained,
 )
@@ -104,10 +108,9 @@ def teacher_problems(config: StudyConfiguration) -> Iterator[str]:
     yield from _type_problems("distillation.compute_type", distillation.compute_type or default_type(config), used)
     why = obstacle(config)
     remedy = f", but {Native.name} {why}" if why else ": distillation: {engine: native}"
-    for name, teacher in config.teachers.items():
-        shape = teacher.shape and teacher.shape.document
-        if shape and (refused := engines.refusal(used, shape, (CTranslate2.name, Native.name))):
-            yield f"teachers.{name}.shape: {refused}{remedy}"
+    for path, shape in shapes(config).items():
+        if refused := engines.refusal(used, shape, (CTranslate2.name, Native.name)):
+            yield f"{path}.shape: {refused}{remedy}"
     if config.teachers and distillation.sampling and not used.samples:
         yield f"distillation.sampling: {used.label} draws no samples here{remedy}"
     for name, mixture in config.mixtures.items():
@@ -118,14 +121,17 @@ def teacher_problems(config: StudyConfiguration) -> Iterator[str]:
 def place_problems(config: StudyConfiguration) -> Iterator[str]:
     """The alignment of a study without other problems must not need the epochs that it is for."""
     mixtures = StudyPlan(config).mixtures
-    teachers = {teacher for mixture in mixtures.aligned_corpora.values() for teacher in learned_from(config, mixture)}
-    trained = " and ".join(sorted(teachers.intersection(mixtures.systems.trained)))
+    before = trained_before(config, mixtures.aligned_corpora.values())
     for name in filter(mixtures.aligner, mixtures.names):
         path = f"mixtures.{name}.augmentation.places: aligned needs"
         if name == config.vocabulary.of:
             yield f"{path} the vocabulary, which is learned from this mixture (vocabulary.of); take edges"
-        if name == ORIGINAL and trained:
+        if trained := " and ".join(sorted(system.name for system in before.values() if system.mixture == name)):
             yield f"{path} translations by {trained}, trained on this mixture; take edges"
+    for system in before.values():
+        if system.training.alignment:
+            made = f"guided by links that are made of {mixtures.aligned}, for which {system.name} has to be trained"
+            yield f"students.{system.student}.training.alignment: {made}; leave it out, or begin with another mixture"
 
 
 def _type_problems(path: str, name: str, *used: type[Engine]) -> Iterator[str]:
@@ -150,10 +156,11 @@ def mixture_problems(config: StudyConfiguration) -> Iterator[str]:
 
 def _mixture_problems(path: str, mixture: MixtureSection, config: StudyConfiguration) -> Iterator[str]:
     original = mixture.targets == "original"
-    if not original and not config.teachers:
+    if not (original or config.teachers or mixture.teacher):
         yield f"{path}.targets: {mixture.targets} needs teachers; without any all targets are original"
-    if mixture.teacher not in (None, *config.teachers):
-        yield f"{path}.teacher: {mixture.teacher!r} is not one of the teachers {', '.join(config.teachers)}"
+    if mixture.teacher not in (None, *config.teachers, *assistants(config)):
+        names = ", ".join(config.teachers), ", ".join(system.name for system in students(config))
+        yield f"{path}.teacher: {mixture.teacher!r} is not one of the teachers {names[0]} or of the students {names[1]}"
     for corpus in mixture.weights or ():
         role = config.corpora[corpus].role if corpus in config.corpora else None
         allowed = ["train"] if original else ["train", "monolingual"]
@@ -206,8 +213,9 @@ def vocabulary_problems(config: StudyConfiguration) -> Iterator[str]:
         yield f"{path}: {of!r} is not one of the mixtures {', '.join(config.mixtures)}"
         return
     for name in learned_from(config, of):
-        if (teacher := config.teachers.get(name)) and splits_as_study(teacher):
-            remedy = "take a teacher from elsewhere" if teacher.shape else "give it a tokenization of its own"
+        if splits_as_study(teacher := teacher_entry(config, name)):
+            trained = teacher.shape or name not in config.teachers
+            remedy = "take a teacher from elsewhere" if trained else "give it a tokenization of its own"
             yield f"{path}: {of} is made by {name}, which splits text with this vocabulary itself; {remedy}"
 
 

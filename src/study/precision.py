@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from decode.engines.ctranslate2 import CTranslate2
+from formats.shape import Values
 from nmt_frontier.search.native import Native
 from study.configuration import StudyConfiguration
+from study.systems import assistants
 
 
 def chosen(config: StudyConfiguration) -> StudyConfiguration:
@@ -27,7 +29,7 @@ def default_engine(config: StudyConfiguration) -> str:
     The architecture of a teacher from elsewhere is unknown until it is there; CTranslate2 is the safe choice for it.
     """
     teachers = [teacher for teacher in config.teachers.values() if not teacher.http]
-    trained = teachers and all(teacher.shape for teacher in teachers)
+    trained = (teachers or assistants(config)) and all(teacher.shape for teacher in teachers)
     return Native.name if trained and not obstacle(config) else CTranslate2.name
 
 
@@ -58,12 +60,17 @@ def obstacle(config: StudyConfiguration) -> str | None:
         return f"does not run on {distillation.device}"
     if (type := distillation.compute_type) and type not in Native.types:
         return f"does not compute in {type}, only in {', '.join(Native.types)}"
-    shapes = {name: teacher.shape.document for name, teacher in config.teachers.items() if teacher.shape}
-    lacking = {name: lacks for name, shape in shapes.items() if (lacks := Native.lacks(shape))}
-    return next((f"{lacks} (teachers.{name})" for name, lacks in lacking.items()), None)
+    return next((f"{lacks} ({path})" for path, shape in shapes(config).items() if (lacks := Native.lacks(shape))), None)
+
+
+def shapes(config: StudyConfiguration) -> dict[str, Values]:
+    """Those of the teachers that are trained here, students that teach others among them, by their keys."""
+    teachers = {f"teachers.{name}": teacher.shape for name, teacher in config.teachers.items() if teacher.shape}
+    taught = {f"students.{system.student}": system.shape for system in assistants(config).values()}
+    return {path: shape.document for path, shape in teachers.items()} | taught
 
 
 def warnings(config: StudyConfiguration) -> Iterator[str]:
     """A line if the study names an engine that cannot translate for it."""
-    if config.teachers and engine(config) != config.distillation.engine:
+    if (config.teachers or assistants(config)) and engine(config) != config.distillation.engine:
         yield f"distillation.engine: {Native.name} {obstacle(config)}; {CTranslate2.label} translates in its place"

@@ -9,7 +9,7 @@ from study.configuration import StudyConfiguration
 from study.configuration.systems import StudentSection, TeacherSection
 from study.expansion import BATCHES, LENGTHS
 from study.schema import suggestion
-from study.systems import ENSEMBLES, ORIGINS, is_folder, students, systems, untrained
+from study.systems import ENSEMBLES, ORIGINS, assistants, is_folder, learned_from, students, systems, untrained
 from train.settings import PhaseSection, TrainingSection
 
 
@@ -68,6 +68,9 @@ def _student_problems(
     for number, mixture in enumerate(student.mixtures or ()):
         if mixture not in config.mixtures:
             yield f"{path}.mixtures.{number}: {mixture!r} is not one of the mixtures {', '.join(config.mixtures)}"
+    for mixture in student.mixtures or [next(iter(config.mixtures))]:
+        if (teacher := _assistant(config, mixture)) and teacher not in earlier:
+            yield f"{path}.mixtures: {mixture} has translations by {teacher}, which is no earlier student"
     if (parent := student.start_from) is not None and not is_folder(parent):
         if parent not in earlier:
             reason = "is no teacher or earlier student that is trained here; the name of a folder has a slash"
@@ -77,6 +80,11 @@ def _student_problems(
     yield from _layer_problems(path, student, earlier.get(parent or ""))
     yield from _training_problems(f"{path}.training", student.training)
     yield from _start_problems(path, student)
+
+
+def _assistant(config: StudyConfiguration, mixture: str) -> str | None:
+    """The student whose translations a mixture has, if it is one's."""
+    return next((name for name in learned_from(config, mixture) if name in assistants(config)), None)
 
 
 def _layer_problems(path: str, student: StudentSection, parent: Values | None) -> Iterator[str]:

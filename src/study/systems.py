@@ -1,6 +1,6 @@
 """The systems of a study: its teachers, students and untrained models, for each mixture and seed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,9 +52,14 @@ def learned_from(config: StudyConfiguration, name: str) -> list[str]:
 def translated_by(config: StudyConfiguration, name: str) -> str | None:
     """The teacher whose translations a mixture is made of, or the name of all together; None for original text."""
     entry = mixture(config, name)
-    if entry.targets == "original" or not config.teachers:
+    if entry.targets == "original" or not (entry.teacher or config.teachers):
         return None
     return entry.teacher or (ENSEMBLES[entry.ensemble] if len(config.teachers) > 1 else next(iter(config.teachers)))
+
+
+def teacher_entry(config: StudyConfiguration, name: str) -> TeacherSection:
+    """The entry of a teacher; that of a student which teaches others says nothing, like one of a trained teacher."""
+    return config.teachers.get(name) or TeacherSection()
 
 
 def hypotheses(config: StudyConfiguration, teacher: str | None) -> int:
@@ -176,6 +181,24 @@ def students(config: StudyConfiguration) -> list[Trained]:
                 learns = (entry.shape.document, entry.training, entry.start_from, entry.start_layers)
                 trained.append(Trained("".join(parts), role, student, mixture, seed, *learns))
     return trained
+
+
+def assistants(config: StudyConfiguration) -> dict[str, Trained]:
+    """The students whose translations others learn from: teacher assistants (Mirzadeh et al. 2020)."""
+    named = {entry.teacher for entry in config.mixtures.values()} - {*config.teachers}
+    return {system.name: system for system in students(config) if system.name in named}
+
+
+def trained_before(config: StudyConfiguration, names: Iterable[str]) -> dict[str, Trained]:
+    """The systems whose trainings must end before there are translations for these mixtures."""
+    trained = {system.name: system for system in systems(config) if isinstance(system, Trained)}
+    waiting, found = [teacher for name in names for teacher in learned_from(config, name)], dict[str, Trained]()
+    while waiting:
+        name = waiting.pop()
+        if name in trained and name not in found:
+            found[name] = system = trained[name]
+            waiting += [*learned_from(config, system.mixture), *filter(None, [system.start_from])]
+    return found
 
 
 def settings(system: Trained) -> Document:

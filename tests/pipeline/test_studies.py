@@ -86,9 +86,20 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
     mixed = read_json(study / "training/interpolated.1.json")
     assert [corpus["name"] for corpus in mixed["corpora"]] == ["grammar"]
     assert mixed["lines"] == counts["lines_out"] - int(counts["lines_out"] * 0.2)
+    last = read_json(study / "systems/last-middle/learned.json")
+    assert last["teachers"] == ["deep"] and read_json(study / "n-best/deep/grammar/1-of-2.json")["engine"] == "native"
     gap = read_json(study / "report/gap.json")
     beams = gap["test_sets"]["test"]["beams"]
-    names = ["first", "second", "ensemble", "token-ensemble", "deep", "deep-interpolated", "rnn-original"]
+    names = [
+        "first",
+        "second",
+        "ensemble",
+        "token-ensemble",
+        "deep",
+        "deep-interpolated",
+        "rnn-original",
+        "last-middle",
+    ]
     assert [row["system"] for row in beams["3"]["systems"]] == names
     (pair,) = beams["3"]["comparisons"]
     assert (pair["mixture"], pair["than"], pair["twins"]) == ("distilled", "interpolated", False)

@@ -200,7 +200,8 @@ class MixtureSection(Section, kw_only=True):
     them; Kumar and Byrne 2004) or all (each of the n-best, with its source, is a pair; without epoch_pairs, an epoch is
     as much longer)."""
     teacher: str | None = None
-    """The teacher whose translations these are; all of them together, an ensemble, if null."""
+    """The teacher whose translations these are, or a student above those that learn from them, by the name of its
+    system (docs/teachers-and-students.md#chains). All teachers together, an ensemble, if null."""
     ensemble: Literal["rescoring", "token_by_token"] = "rescoring"
     """How several teachers make translations together (teacher: null). With rescoring each translates, and all of them
     score the whole translations of each; they may have several vocabularies and any engine. With token_by_token they

@@ -63,6 +63,7 @@ class StudyPlan:
         teachers = [
             gap.ComparedSystem(system=name, student=name, role="teacher", mixture=None, seed=None)
             for name in self.teachers.imitable
+            if name not in self.teachers.assistants  # which stand among the students
         ]
         students = ((self.about(name), self.systems.trained[name]) for name in self.systems.students)
         systems = [*teachers, *(gap.ComparedSystem(**about, settings=settings(system)) for about, system in students)]

@@ -1,6 +1,7 @@
 """The systems of a study: paths, corpora, teachers."""
 
 from collections.abc import Callable
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -18,9 +19,11 @@ from study.systems import (
     StudySystem,
     Trained,
     asked,
+    assistants,
     mixture,
     splits_as_study,
     systems,
+    teacher_entry,
     translated_by,
     untrained,
 )
@@ -131,27 +134,28 @@ class Teachers:
     """The teachers that students imitate, those from elsewhere, and the engine and the type that all run in.
 
     ensemble: the name of all teachers together, as the first mixture combines them; a single teacher is its own
-    ensemble. imitable: the teachers whose translations students may learn from, each one, and all together.
-    translating: those of them that search here: each one, and all together if they translate token by token. asked:
+    ensemble. assistants: the students that teach others. imitable: the teachers whose translations students may learn
+    from, each one, and all together; and assistants. translating: those of them that search here: each one, and all together if they translate token by token. asked:
     those that answer over HTTP; they score nothing, so that a study with one has no ensemble. computed: the others,
-    which an engine decodes here. imitated: the one that students are compared with, that of the first mixture that has
-    one. foreign: ensembles and teachers from elsewhere, which have translations but no model folder. reference: the
+    and the assistants, which an engine decodes here. imitated: the one that students are compared with, that of the
+    first mixture that has a teacher's. foreign: ensembles and teachers from elsewhere, which have translations but no model folder. reference: the
     timed teacher that scores are compared with, the imitated one, else the first. imported: the entries of teachers
     from elsewhere, with the keys alone whose change requires a new import. imported_format: the name of their folders.
     """
 
     def __init__(self, config: StudyConfiguration, paths: Paths, systems: Systems):
         self.config, self.paths, self.systems = config, paths, systems
-        names = systems.teachers
+        names, self.assistants = systems.teachers, [*assistants(config)]
         translators = [name for name in (translated_by(config, mixture) for mixture in config.mixtures) if name]
         ensembles = [name for name in dict.fromkeys(translators) if name in ENSEMBLES.values()]
         self.asked = asked(config)
-        self.computed = [name for name in names if name not in self.asked]
+        self.computed = [name for name in [*names, *self.assistants] if name not in self.asked]
         ensembles = ensembles or [ENSEMBLE] * (len(names) > 1 and not self.asked)
         self.ensemble = next(iter([*ensembles, *names]), None)
-        self.imitable = [*names, *ensembles]
+        self.imitable = [*names, *ensembles, *self.assistants]
         self.translating = [name for name in self.imitable if name not in (ENSEMBLE, *self.asked)]
-        self.imitated = next(iter(translators), self.ensemble)
+        of_teachers = (name for name in translators if name not in self.assistants)
+        self.imitated = next(chain(of_teachers, filter(None, [self.ensemble]), self.assistants), None)
         self.foreign = [name for name in self.imitable if name not in systems.trained]
         self.reference = next((name for name in (self.imitated, *names) if name in systems.measured), None)
         self.engine = precision.engine(config)
@@ -175,8 +179,8 @@ class Teachers:
     def settings(self, *teachers: str) -> TranslationSettings:
         """What decides on the translations of these teachers."""
         section, pair = self.config.distillation, [self.config.source, self.config.target]
-        tokenizations = [self.config.teachers[name].tokenization for name in teachers]
-        prefixes = [self.config.teachers[name].prefix for name in teachers]
+        entries = [teacher_entry(self.config, name) for name in teachers]
+        tokenizations, prefixes = [each.tokenization for each in entries], [each.prefix for each in entries]
         asked = TranslationSettings(pair, tokenizations, section.n_best, section.device, section.beam_size)
         asked = replace(asked, sampling=section.sampling)
         return replace(asked, prefixes=prefixes) if any(prefixes) else asked
@@ -208,7 +212,7 @@ class Teachers:
 
     def pieces_for(self, *teachers: str) -> list[str]:
         """The study's SentencePiece model if one of the teachers splits text with it."""
-        as_study = any(splits_as_study(self.config.teachers[name]) for name in teachers)
+        as_study = any(splits_as_study(teacher_entry(self.config, name)) for name in teachers)
         return [self.paths.sentencepiece] if as_study else []
 
     def vocabulary_for(self, teacher: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Every mistake in a configuration is one message with its place."""
 
 import copy
+import functools
 
 import pytest
 from config_mistakes import WRONG
@@ -99,6 +100,48 @@ def test_teachers_that_cannot_translate_together(tmp_path, distillation, second,
     path = saved(tmp_path, study)
     if message:
         assert refused(path) == f"{path}: mixtures.distilled{message}"
+    else:
+        config.load(path)
+
+
+CHAIN = {"deep": ["distilled"], "tiny": ["middle"]}  # the mixtures of each student
+FROM_ORIGINAL = CHAIN | {"deep": ["original"]}, "deep-original"
+GUIDED = {"alignment": "guided"}
+
+
+@pytest.mark.parametrize(
+    ("mixtures", "teacher", "changed", "message"),
+    [
+        (CHAIN, "deep", {}, None),
+        (CHAIN, "deep-original", {}, "mixtures.middle.teacher: 'deep-original' is not one of the teachers teacher or of "
+         "the students deep, tiny-middle"),
+        ({"deep": ["middle"], "tiny": ["distilled"]}, "tiny", {},
+         "students.deep.mixtures: middle has translations by tiny, which is no earlier student"),
+        (CHAIN | {"deep": ["distilled", "middle"]}, "deep", {},
+         "students.deep.mixtures: middle has translations by deep, which is no earlier student"),
+        (CHAIN, "deep", {"vocabulary.of": "middle"},
+         "vocabulary.of: middle is made by deep, which splits text with this vocabulary itself; take a teacher from "
+         "elsewhere"),
+        (CHAIN, "deep", {"distillation.engine": "ctranslate2", "students.deep.shape": "wnmt2018-rnn-tiny"},
+         "students.deep.shape: CTranslate2 has no recurrent model; native decodes it"),
+        (CHAIN, "deep", {"students.deep.training": GUIDED}, None),
+        # The links that guide it come from what it translates, as the first mixture of translations is aligned.
+        (*FROM_ORIGINAL, {"students.deep.training": GUIDED},
+         "students.deep.training.alignment: guided by links that are made of middle, for which deep-original has to be"),
+        (*FROM_ORIGINAL, {"mixtures.original.augmentation": {"both_sides": {"url": 0.1}, "places": "aligned"}},
+         "mixtures.original.augmentation.places: aligned needs translations by deep-original, trained on this mixture"),
+    ],
+)  # fmt: skip
+def test_students_that_teach_others(tmp_path, mixtures, teacher, changed, message):
+    study = edited("mixtures.middle", {"teacher": teacher})
+    for name, names in mixtures.items():
+        study["students"][name]["mixtures"] = names
+    for key, value in changed.items():
+        *above, last = key.split(".")
+        functools.reduce(dict.__getitem__, above, study)[last] = value
+    path = saved(tmp_path, study)
+    if message:
+        assert message in refused(path)
     else:
         config.load(path)
 

@@ -107,6 +107,16 @@ def test_teachers_translate_together_or_rescore():
     assert together in (text := methods(study)) and rescored not in text
 
 
+def test_who_translated_and_how():
+    chain = methods(config.load(ROOT / "configs/multi30k-chain.yaml"))
+    assert "middle: the translations that the teachers like best (of the student deep)" in chain
+    assert "The teachers (teacher) translated the source sentences with beam 8" in chain and "samples" not in chain
+    study = config.load(ROOT / "configs/multi30k-llm.yaml")
+    study["distillation"]["sampling"] = {}
+    assert "Their 8 hypotheses of a sentence are samples. gemma is" in (text := methods(study))
+    assert "beam" not in text.partition("(sequence-level")[0]
+
+
 def test_one_run_is_no_repetition(tmp_path):
     assert "decoded once on core 0." in methods(loaded(tmp_path, decoding={"runs": 1}))
     text = methods(loaded(tmp_path))

@@ -18,8 +18,11 @@ from measure.configuration import Configuration, ModelFolder
 from nmt_frontier.text.items import SYMBOLS
 from study import config
 from study.configuration import typed
+from study.jobs import jobs
 from study.plan import StudyPlan
+from study.rates import shipped
 from study.systems import composition
+from study.workload import Work
 
 ROOT = Path(__file__).parents[3]
 CONFIGS = sorted(ROOT.glob("configs/*.yaml"))
@@ -251,6 +254,38 @@ def test_teachers_that_translate_together_are_one():
     teachers = plan(SEVERAL_TEACHERS, both).teachers
     assert teachers.foreign == ["token-ensemble", "ensemble"] and teachers.imitated == "token-ensemble"
     assert teachers.translating == ["wide", "narrow", "token-ensemble"]
+
+
+def test_a_student_teaches_others():
+    def change(study):
+        study["mixtures"]["middle"] = study["mixtures"]["distilled"] | {"teacher": "deep"}
+        study["students"]["deep"]["mixtures"], study["students"]["tiny"]["mixtures"] = ["distilled"], ["middle"]
+
+    study = plan(change=change)
+    teachers = study.teachers
+    assert teachers.assistants == ["deep"] and teachers.imitable == teachers.computed == ["teacher", "deep"]
+    assert teachers.translating == ["teacher", "deep"] and teachers.ensemble == teachers.imitated == "teacher"
+    assert teachers.foreign == [] and teachers.of("deep") == ["deep"] and study.systems.teachers == ["teacher"]
+    assert study.mixtures.teachers_of("tiny-middle") == ["deep"] and study.mixtures.aligned == "distilled"
+    assert teachers.model("deep") == study.paths.converted("deep", "int8") and teachers.pieces_for("deep")
+    assert teachers.settings("deep") == teachers.settings("teacher")
+    names = [about["system"] for about in study.comparison.systems]
+    assert names == ["teacher", *study.systems.students] and len({*names}) == len(names)
+    work = Work(study.config, shipped().rates)
+    (translated,) = [group for group in jobs(work, shipped().text) if group.name == "translate_shard deep grammar"]
+    assert "train deep" in translated.after and work.translation_seconds("deep", 10) > 0
+
+
+def test_students_may_be_the_only_teachers():
+    def change(study):
+        study["teachers"] = {}
+        study["mixtures"] = {"original": study["mixtures"]["original"], "own": study["mixtures"]["distilled"]}
+        study["mixtures"]["own"]["teacher"] = "deep"
+        study["students"]["deep"]["mixtures"], study["students"]["tiny"]["mixtures"] = ["original"], ["own"]
+
+    teachers = plan(change=change).teachers
+    assert teachers.imitated == teachers.reference == "deep" and teachers.ensemble is None
+    assert teachers.imitable == ["deep"] and teachers.foreign == []
 
 
 def test_a_study_without_teachers_imitates_none():
