@@ -111,7 +111,10 @@ def teacher_problems(config: StudyConfiguration) -> Iterator[str]:
     for path, shape in shapes(config).items():
         if refused := engines.refusal(used, shape, (CTranslate2.name, Native.name)):
             yield f"{path}.shape: {refused}{remedy}"
-    if config.teachers and distillation.sampling and not used.samples:
+    if distillation.sampling and not StudyPlan(config).teachers.computed:
+        own = "their own samples (http.candidates, http.temperature)"
+        yield f"distillation.sampling: all teachers answer over HTTP, which have {own}; leave it out"
+    elif distillation.sampling and not used.samples:
         yield f"distillation.sampling: {used.label} draws no samples here{remedy}"
     for name, mixture in config.mixtures.items():
         if mixture.ensemble == "token_by_token" and not used.ensembles:

@@ -4,7 +4,7 @@ import copy
 import functools
 
 import pytest
-from config_mistakes import WRONG
+from config_mistakes import HTTP, WRONG
 from configurations import CONFIGS, DEMO, edited, machine, saved  # noqa: F401 (a fixture)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -144,6 +144,13 @@ def test_students_that_teach_others(tmp_path, mixtures, teacher, changed, messag
         assert message in refused(path)
     else:
         config.load(path)
+
+
+def test_samples_are_no_matter_of_teachers_over_http(tmp_path):
+    study = edited("distillation.sampling", {"top_p": 0.9})
+    study["teachers"] = {"llm": {"http": HTTP}}
+    message = "distillation.sampling: all teachers answer over HTTP, which have their own samples (http.candidates"
+    assert message in refused(saved(tmp_path, study))
 
 
 @pytest.mark.parametrize(
