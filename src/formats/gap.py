@@ -27,13 +27,17 @@ class Comet(TypedDict):
 
 
 class ComparedSystem(TypedDict):
-    """A system that is compared, as the study names it."""
+    """A system that is compared, as the study names it.
+
+    search: in words, how its translations came about where no beam found them.
+    """
 
     system: str
     role: str
     student: str
     mixture: str | None
     seed: int | None
+    search: NotRequired[str]
     settings: NotRequired[Settings]  # of students; files of earlier versions have none
     learned: NotRequired[Learned | None]
 
@@ -41,7 +45,8 @@ class ComparedSystem(TypedDict):
 class Task(Section):
     """What measure.teacher_student compares, beside the outputs that it reads.
 
-    teacher: the system that the others are compared with. teacher_beam: its beam for the training data.
+    teacher: the system that the others are compared with. teacher_beam: its beam for the training data, which names the
+    files of foreign teachers whose translations no beam found, too.
     target_language: sacreBLEU chooses its tokenizer by it. config_hash: of the study.
     """
 

@@ -22,7 +22,7 @@ from report.figure import Style
 from report.markup import NONE, star
 
 NOTE = """Mean over the seeds, with the lowest and the highest. "to the teacher": difference in BLEU to {teacher} with
-beam {teacher_beam}; a star where the paired bootstrap finds it significant (p < 0.05) for every seed. "like the
+{search}; a star where the paired bootstrap finds it significant (p < 0.05) for every seed. "like the
 teacher": BLEU against the teacher's output, and the share of sentences that are the same. "lower-cased": BLEU without
 regard to case, for comparison with papers that report it. "sentences": how many the training saw, each counted once (of
 n-best targets, once for each of its translations)."""
@@ -49,7 +49,8 @@ def label(row: Group | ComparedSystem) -> str:
 
 
 def table(gap: Gap) -> str:
-    parts = ["# The gap between teacher and students\n", NOTE.format(**gap) + "\n"]
+    note = NOTE.format(teacher=gap["teacher"], search=of_teacher(gap) or f"beam {gap['teacher_beam']}")
+    parts = ["# The gap between teacher and students\n", note + "\n"]
     for name, test_set in gap["test_sets"].items():
         parts += [f"## {name}, {test_set['sentences']:,} sentences\n", words(scores(test_set))]
         if compared := list(pairs(test_set, "comparisons")):
@@ -66,6 +67,11 @@ def table(gap: Gap) -> str:
     return "\n".join(parts)
 
 
+def of_teacher(gap: Gap) -> str | None:
+    """How the translations of the teacher came about, if no beam found them."""
+    return next(system.get("search") for system in gap["systems"] if system["system"] == gap["teacher"])
+
+
 def words(rows: Iterable[dict[str, str]]) -> str:
     """A table of columns that all stand on the left."""
     rows = list(rows)
@@ -80,7 +86,7 @@ def scores(test_set: TestSetGap) -> Iterator[dict[str, str]]:
             significant = star(*(row["bleu_p_teacher"] for row in rows))
             yield {
                 "system": label(group),
-                "search": search(beam),
+                "search": rows[0].get("search") or search(beam),
                 "seeds": str(group["seeds"]),
                 "sentences": f"{group['sentences']:,}" if group["sentences"] else NONE,
                 "BLEU": f"{Spread.read(group, 'bleu'):.2f}" if group["seeds"] > 1 else f"{group['bleu']:.2f}",
@@ -187,7 +193,7 @@ def draw(gap: Gap) -> Figure:
         teacher = next(row["bleu"] for row in systems if row["system"] == gap["teacher"])
         bars(above, result, groups, styles)
         above.axvline(teacher, color="#000000", linestyle=":", linewidth=1)
-        above.set(title=name, xlabel=f"BLEU, greedy; dotted: {gap['teacher']}, {search(beam)}")
+        above.set(title=name, xlabel=f"BLEU, greedy; dotted: {gap['teacher']}, {of_teacher(gap) or search(beam)}")
         lengths(below, result["systems"], styles)
     axes[1, 0].set_ylabel("BLEU")
     return picture

@@ -65,6 +65,9 @@ class StudyPlan:
             for name in self.teachers.imitable
             if name not in self.teachers.assistants  # which stand among the students
         ]
+        for each in teachers:
+            if each["system"] in self.teachers.foreign and (drawn := self.teachers.drawn(each["system"])):
+                each["search"] = drawn
         students = ((self.about(name), self.systems.trained[name]) for name in self.systems.students)
         systems = [*teachers, *(gap.ComparedSystem(**about, settings=settings(system)) for about, system in students)]
         beam = self.config.distillation.beam_size

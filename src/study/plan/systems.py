@@ -20,6 +20,7 @@ from study.systems import (
     Trained,
     asked,
     assistants,
+    hypotheses,
     mixture,
     splits_as_study,
     systems,
@@ -135,12 +136,13 @@ class Teachers:
 
     ensemble: the name of all teachers together, as the first mixture combines them; a single teacher is its own
     ensemble. assistants: the students that teach others. imitable: the teachers whose translations students may learn
-    from, each one, and all together; and assistants. translating: those of them that search here: each one, and all together if they translate token by token. asked:
-    those that answer over HTTP; they score nothing, so that a study with one has no ensemble. computed: the others,
-    and the assistants, which an engine decodes here. imitated: the one that students are compared with, that of the
-    first mixture that has a teacher's. foreign: ensembles and teachers from elsewhere, which have translations but no model folder. reference: the
-    timed teacher that scores are compared with, the imitated one, else the first. imported: the entries of teachers
-    from elsewhere, with the keys alone whose change requires a new import. imported_format: the name of their folders.
+    from, each one, and all together; and assistants. translating: those of them that search here: each one, and all
+    together if they translate token by token. asked: those that answer over HTTP; they score nothing, so that a study
+    with one has no ensemble. computed: the others, and the assistants, which an engine decodes here. imitated: the one
+    that students are compared with, that of the first mixture that has a teacher's. foreign: ensembles and teachers
+    from elsewhere, which have translations but no model folder. reference: the timed teacher that scores are compared
+    with, the imitated one, else the first. imported: the entries of teachers from elsewhere, with the keys alone whose
+    change requires a new import. imported_format: the name of their folders.
     """
 
     def __init__(self, config: StudyConfiguration, paths: Paths, systems: Systems):
@@ -195,6 +197,13 @@ class Teachers:
         """The part of it that decides on the answers."""
         asking: Document = short(self.asking(teacher))
         return {**asking, "http": {key: value for key, value in asking["http"].items() if key not in NO_ANSWER}}
+
+    def drawn(self, teacher: str) -> str | None:
+        """How the translations of a foreign teacher came about, if no beam found them."""
+        if teacher in self.asked:
+            candidates = hypotheses(self.config, teacher)
+            return f"the best of {candidates} answers" if candidates > 1 else "one answer"
+        return f"the best of {self.config.distillation.n_best} samples" if self.config.distillation.sampling else None
 
     def model(self, teacher: str) -> str:
         """The folder that a teacher translates with, of the engine that distils."""

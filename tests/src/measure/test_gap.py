@@ -170,6 +170,20 @@ def test_the_part_of_the_gap_that_is_closed(study):
     assert (row["gap"], row["closed"]) == (-1.0, None)
 
 
+def test_translations_that_no_beam_found_are_named_by_what_they_are(study):
+    assert "to ensemble with\nbeam 4; a star" in teacher_student.table(study[1])
+    answered = copy.deepcopy(study[1])
+    beams = [beam for test_set in answered["test_sets"].values() for beam in test_set["beams"].values()]
+    for row in itertools.chain(answered["systems"], *(beam["systems"] for beam in beams)):
+        if row["system"] == "ensemble":
+            row["search"] = "the best of 4 answers"
+    assert "to ensemble with\nthe best of 4 answers; a star" in teacher_student.table(answered)
+    found = {(row["system"], row["search"]) for row in teacher_student.scores(answered["test_sets"]["t"])}
+    assert {("ensemble", "the best of 4 answers"), ("one", "beam 4"), ("one", "greedy")} <= found
+    assert ("ensemble", "beam 4") not in found
+    assert "dotted: ensemble, the best of 4 answers" in teacher_student.draw(answered).axes[0].get_xlabel()
+
+
 def test_the_sentences_that_differ_most(study):
     different = study[1]["test_sets"]["t"]["most_different"]
     assert different["system"] == "s-seed1" and len(different["sentences"]) == 10

@@ -113,8 +113,8 @@ GUIDED = {"alignment": "guided"}
     ("mixtures", "teacher", "changed", "message"),
     [
         (CHAIN, "deep", {}, None),
-        (CHAIN, "deep-original", {}, "mixtures.middle.teacher: 'deep-original' is not one of the teachers teacher or of "
-         "the students deep, tiny-middle"),
+        (CHAIN, "deep-original", {},
+         "mixtures.middle.teacher: 'deep-original' is not one of the teachers teacher or of the students deep, tiny-m"),
         ({"deep": ["middle"], "tiny": ["distilled"]}, "tiny", {},
          "students.deep.mixtures: middle has translations by tiny, which is no earlier student"),
         (CHAIN | {"deep": ["distilled", "middle"]}, "deep", {},
@@ -127,7 +127,7 @@ GUIDED = {"alignment": "guided"}
         (CHAIN, "deep", {"students.deep.training": GUIDED}, None),
         # The links that guide it come from what it translates, as the first mixture of translations is aligned.
         (*FROM_ORIGINAL, {"students.deep.training": GUIDED},
-         "students.deep.training.alignment: guided by links that are made of middle, for which deep-original has to be"),
+         "students.deep.training.alignment: guided by links that are made of middle, for which deep-original has to "),
         (*FROM_ORIGINAL, {"mixtures.original.augmentation": {"both_sides": {"url": 0.1}, "places": "aligned"}},
          "mixtures.original.augmentation.places: aligned needs translations by deep-original, trained on this mixture"),
     ],

@@ -4,7 +4,7 @@ from configurations import CONFIGS
 from msgspec.structs import replace
 
 from common.document import short
-from distill.settings import NO_ANSWER, HttpSection, TokenPrices
+from distill.settings import NO_ANSWER, HttpSection, TokenPrices, TranslationSampling
 from study import checks, config, http_checks
 from study.asking import ANSWER_TOKENS, asking
 from study.estimate import estimate
@@ -34,6 +34,18 @@ def test_it_is_asked_beside_a_teacher_that_is_trained_here():
     names = {group.name for group in jobs(work, shipped().text)}
     assert {"ask_shard gemma multi30k", "translate_shard teacher multi30k"} <= names
     assert not {"ask_shard teacher multi30k", "translate_shard gemma multi30k"} & names
+
+
+def test_its_translations_are_no_beams():
+    def searches(study):
+        return {
+            each["system"]: each.get("search") for each in StudyPlan(study).comparison.systems if not each["mixture"]
+        }
+
+    assert searches(STUDY) == {"teacher": None, "gemma": "the best of 4 answers"}
+    assert searches(with_http(candidates=1))["gemma"] == "one answer"
+    drawn = replace(STUDY, distillation=replace(STUDY.distillation, sampling=TranslationSampling()))
+    assert searches(drawn) == searches(STUDY)  # the beam of the teacher that is trained here is of report/gap.md
 
 
 def test_one_answer_has_neither_a_score_nor_others_to_choose_from():
