@@ -48,7 +48,7 @@ int guarded(char* error, size_t error_size, F function) {
 // Storage behind nmt_results. Each thread has its own, so that no other thread's call overwrites what it still reads.
 struct Stored {
   std::vector<int32_t> counts, lengths, pieces, attention_lengths, loops;
-  std::vector<float> scores, attention;
+  std::vector<float> scores, attention, piece_scores;
 };
 thread_local Stored stored;
 
@@ -273,26 +273,34 @@ int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options*
                 w.attention_lengths.data(),
                 w.attention.data(),
                 w.loops.data(),
+                nullptr,
                 (int64_t)w.lengths.size(),
                 (int64_t)w.pieces.size(),
                 (int64_t)w.attention.size()};
   });
 }
 
-int nmt_score(nmt_worker* worker, const nmt_batch* batch, const nmt_options* wanted, nmt_results* results, char* error,
-              size_t error_size) {
+int nmt_score(nmt_worker* worker, const nmt_batch* batch, const nmt_options* wanted, int32_t most, nmt_results* results,
+              char* error, size_t error_size) {
   return guarded(error, error_size, [&] {
     const Candidates candidates = read(*wanted).candidates;
     const Claim claim(*worker);
     const auto found = shared_out(*worker, read(*batch), candidates, [&](Search& search, const Batch& share) {
-      return search.score(share, candidates, worker->stop);
+      return search.score(share, candidates, most, worker->stop);
     });
     Stored& w = stored;
-    w.scores.clear();
-    for (const auto& target : found) w.scores.insert(w.scores.end(), target.begin(), target.end());
+    w.scores.clear(), w.pieces.clear(), w.piece_scores.clear();
+    for (const Scored& target : found) {
+      w.scores.insert(w.scores.end(), target.scores.begin(), target.scores.end());
+      w.pieces.insert(w.pieces.end(), target.pieces.begin(), target.pieces.end());
+      w.piece_scores.insert(w.piece_scores.end(), target.piece_scores.begin(), target.piece_scores.end());
+    }
     *results = {};
     results->scores = w.scores.data();
-    results->total_pieces = (int64_t)w.scores.size();
+    results->pieces = w.pieces.data();
+    results->piece_scores = w.piece_scores.data();
+    results->total_hypotheses = (int64_t)w.scores.size();
+    results->total_pieces = (int64_t)w.pieces.size();
   });
 }
 

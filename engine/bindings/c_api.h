@@ -11,7 +11,7 @@ struct nmt_model;   // weights and map; shared by any number of workers
 struct nmt_worker;  // state of one caller: a second call at the same time is an error
 
 // Number of this interface: raise it here and in engine/python with every change of a struct or function below.
-constexpr int32_t kInterface = 6;
+constexpr int32_t kInterface = 7;
 
 // Options of nmt_frontier.bindings.Options, in the same order. vocabulary_map: whether its candidates are scored, instead
 // of all target pieces. without: a bit for each switch that is off (model/switches.h).
@@ -38,13 +38,14 @@ struct nmt_batch {
 
 // Owned by the calling thread; valid until its next call, of any worker.
 struct nmt_results {
-  const int32_t* counts;             // hypotheses of each sentence
-  const int32_t* lengths;            // pieces of each hypothesis
-  const int32_t* pieces;             // of all hypotheses, concatenated
-  const float* scores;               // of each hypothesis; from nmt_score: of each piece and end
+  const int32_t* counts;   // hypotheses of each sentence
+  const int32_t* lengths;  // pieces of each hypothesis
+  const int32_t* pieces;   // of all hypotheses, concatenated; from nmt_score: the best ones at each piece and end
+  const float* scores;     // of each hypothesis; from nmt_score: of each piece and end
   const int32_t* attention_lengths;  // weights of each hypothesis
   const float* attention;
-  const int32_t* loops;  // pieces that were cut off each hypothesis, as they repeated others
+  const int32_t* loops;       // pieces that were cut off each hypothesis, as they repeated others
+  const float* piece_scores;  // from nmt_score: log probabilities of `pieces`
   int64_t total_hypotheses, total_pieces, total_attention;
 };
 
@@ -80,9 +81,10 @@ NMT_EXPORT int nmt_open_worker(const nmt_model* const* models, int count, int th
 NMT_EXPORT void nmt_close_worker(nmt_worker* worker);
 NMT_EXPORT int nmt_translate(nmt_worker* worker, const nmt_batch* batch, const nmt_options* options,
                              nmt_results* results, char* error, size_t error_size);
-// Only the candidates of the options count.
-NMT_EXPORT int nmt_score(nmt_worker* worker, const nmt_batch* batch, const nmt_options* options, nmt_results* results,
-                         char* error, size_t error_size);
+// Scores the prefixes of a batch as targets; of the options only the candidates count. most: how many of the most
+// probable pieces to find at each piece and end, padded with -1 where there are fewer candidates.
+NMT_EXPORT int nmt_score(nmt_worker* worker, const nmt_batch* batch, const nmt_options* options, int32_t most,
+                         nmt_results* results, char* error, size_t error_size);
 NMT_EXPORT void nmt_stop(nmt_worker* worker);  // from any thread: ends the running call, or the next one, early
 NMT_EXPORT int nmt_components();
 NMT_EXPORT const char* nmt_component_name(int component);

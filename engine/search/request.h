@@ -63,6 +63,14 @@ struct Hypothesis {
   int loop = 0;                  // pieces that were cut off its end, as they repeated others (search/loops.h)
 };
 
+// Of a given target, at each of its pieces and at its end: the log probability of it, and the most probable pieces, as
+// many as were asked for, best first, with theirs. Where there are fewer candidates, the piece is -1.
+struct Scored {
+  std::vector<float> scores;
+  std::vector<int32_t> pieces;
+  std::vector<float> piece_scores;
+};
+
 using Results = std::vector<std::vector<Hypothesis>>;  // per source, best first; samples in the order of their numbers
 
 }  // namespace nmt

@@ -1,6 +1,7 @@
 // Scores given targets, for rescoring. All pieces are known, so that one step covers all positions if the network
 // allows it: rows of a hypothesis are in order, and each sees the past that earlier rows left.
 #include <algorithm>
+#include <string>
 
 #include "runtime/dispatch.h"
 #include "runtime/error.h"
@@ -10,7 +11,7 @@ namespace nmt {
 
 // One step with positions [from, to) of some sentences' targets.
 void Search::score_positions(const Batch& batch, std::vector<States>& states, int first, int last, int from, int to,
-                             std::vector<std::vector<float>>& results) {
+                             int most, std::vector<Scored>& results) {
   std::vector<Step> steps;
   for (int s = first; s < last; ++s) {
     const auto& target = batch.prefixes[s];
@@ -25,20 +26,36 @@ void Search::score_positions(const Batch& batch, std::vector<States>& states, in
     const auto& target = batch.prefixes[sentence];
     const int piece = position < (int)target.size() ? target[position] : model_.shape.end;
     const float* const scores = this->scores(row, sentence);
-    results[sentence].push_back(scores[output_.column(sentence, piece)] -
-                                kernels().log_sum(scores, output_.columns(sentence)));
+    const float log_sum = kernels().log_sum(scores, output_.columns(sentence));
+    results[sentence].scores.push_back(scores[output_.column(sentence, piece)] - log_sum);
+    if (most) append_best(results[sentence], sentence, scores, log_sum, most);
   }
 }
 
-std::vector<std::vector<float>> Search::score(const Batch& batch, Candidates candidates,
-                                              const std::atomic<bool>& stop) {
+// Appends the best pieces of a row.
+void Search::append_best(Scored& result, int sentence, const float* scores, float log_sum, int most) const {
+  const size_t end = result.pieces.size() + (size_t)most;
+  result.pieces.resize(end, -1);
+  result.piece_scores.resize(end, kNever);
+  int32_t* const pieces = result.pieces.data() + end - most;
+  float* const found_scores = result.piece_scores.data() + end - most;
+  const int found = kernels().top(scores, output_.columns(sentence), most, found_scores, pieces);
+  for (int i = 0; i < found; ++i) {
+    pieces[i] = output_.piece(sentence, pieces[i]);
+    found_scores[i] -= log_sum;
+  }
+}
+
+std::vector<Scored> Search::score(const Batch& batch, Candidates candidates, int most, const std::atomic<bool>& stop) {
   constexpr int kMostRows = 256;  // per step, unless one target is longer
   Options options;
   options.longest = 1;
   check(batch, options);
+  if (most < 0 || most > model_.shape.target_pieces)
+    throw Error("the model has no " + std::to_string(most) + " most probable pieces");
   const int count = (int)batch.sources.size();
   if (batch.prefixes.size() != batch.sources.size()) throw Error("there must be one target for each sentence");
-  std::vector<std::vector<float>> results((size_t)count);
+  std::vector<Scored> results((size_t)count);
   if (!count) return results;
   std::vector<States> states((size_t)count);
   try {
@@ -54,11 +71,11 @@ std::vector<std::vector<float>> Search::score(const Batch& batch, Candidates can
         longest = std::max(longest, (int)batch.prefixes[last].size());
       }
       if (takes_rows())
-        score_positions(batch, states, first, last, 0, longest, results);
+        score_positions(batch, states, first, last, 0, longest, most, results);
       else
         for (int position = 0; position <= longest; ++position) {
           if (stop.load(std::memory_order_relaxed)) throw Error("scoring was stopped");
-          score_positions(batch, states, first, last, position, position, results);
+          score_positions(batch, states, first, last, position, position, most, results);
         }
       for (; first < last; ++first) release(states[first]);
     }

@@ -30,9 +30,8 @@ class Search {
   // Translates a batch. stop: set by another thread to end early with an Error. Throws Error for invalid sentences or
   // options.
   Results translate(const Batch& batch, const Options& options, const std::atomic<bool>& stop);
-  // Log probabilities of each target's pieces (batch.prefixes) and of its end, computed in one step if the network
-  // allows.
-  std::vector<std::vector<float>> score(const Batch& batch, Candidates candidates, const std::atomic<bool>& stop);
+  // Scores each target (batch.prefixes), in one step if the network allows. most: pieces to find at each position.
+  std::vector<Scored> score(const Batch& batch, Candidates candidates, int most, const std::atomic<bool>& stop);
   void measure(bool on);                   // times components from now on, or no longer
   uint64_t ticks(size_t component) const;  // spent in all models
   Calibration& calibration() { return network_->product.calibration; }
@@ -115,8 +114,9 @@ class Search {
   void inherit_others(States& to, const States& from);
   void release_others(States& state);
   void reset();
-  void score_positions(const Batch& batch, std::vector<States>& states, int first, int last, int from, int to,
-                       std::vector<std::vector<float>>& results);
+  void score_positions(const Batch& batch, std::vector<States>& states, int first, int last, int from, int to, int most,
+                       std::vector<Scored>& results);
+  void append_best(Scored& result, int sentence, const float* scores, float log_sum, int most) const;
   void check(const Batch& batch, const Options& options) const;
 
   const Model& model_;

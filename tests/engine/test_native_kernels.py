@@ -334,6 +334,8 @@ def computed(root):
             pieces = [piece for way in found for hypotheses in way for h in hypotheses for piece in [*h[0], -1]]
             rounded[f"{name} overflows in {kind}"] = digest([np.array(pieces)])
         rounded[f"scores {kind}"] = digest(one.score(sentences(40), sentences(40, seed=2)))
+        best = one.best_pieces(sentences(40), sentences(40, seed=2), 8)
+        rounded[f"best pieces {kind}"] = digest(array for pair in best for array in pair)
     return {"isa": engine.isa(), "integers": integers, "rounded": rounded, "translations": translations}
 
 

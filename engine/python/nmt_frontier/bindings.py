@@ -91,7 +91,7 @@ class Hypothesis(NamedTuple):
     loop: int = 0
 
 
-INTERFACE = 6  # kInterface of engine/bindings/c_api.h
+INTERFACE = 7  # kInterface of engine/bindings/c_api.h
 TILES = ("usual", "tall", "square", "amx")
 _INTS, _FLOATS = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_float)
 _BYTES = ctypes.POINTER(ctypes.c_char)
@@ -120,7 +120,7 @@ class _Batch(ctypes.Structure):
 class _Results(ctypes.Structure):
     _fields_ = [
         ("counts", _INTS), ("lengths", _INTS), ("pieces", _INTS), ("scores", _FLOATS), ("attention_lengths", _INTS),
-        ("attention", _FLOATS), ("loops", _INTS), ("total_hypotheses", ctypes.c_int64),
+        ("attention", _FLOATS), ("loops", _INTS), ("piece_scores", _FLOATS), ("total_hypotheses", ctypes.c_int64),
         ("total_pieces", ctypes.c_int64), ("total_attention", ctypes.c_int64),
     ]  # fmt: skip
 
@@ -147,7 +147,7 @@ _FAIL: dict[str, list[Any]] = {
     "end_loops": [_HANDLE, _TEXT, ctypes.c_int64, _TEXT, ctypes.c_int64],
     "open_worker": [_NEW, ctypes.c_int, ctypes.c_int, _NEW],
     "translate": _SEARCH,
-    "score": _SEARCH,
+    "score": [*_SEARCH[:3], _INT, _SEARCH[3]],
     "product": [*[_INT] * 3, *[_BYTES] * 2, _FLOATS, _INTS, _FLOATS, _INT, _BYTES, _FLOATS, _INT, _INT, _FLOATS, _INT],
     "quantise": [_INT, _INT, _INT, _FLOATS, _BYTES, _FLOATS, _INT, _FLOAT],
     "activate": [_INT, _INT, _INT, _INT, _FLOATS],
@@ -280,15 +280,32 @@ class Worker:
 
         options: those of the vocabulary map count.
         """
-        import numpy as np
+        results = self._scored(sources, targets, options, 0)
+        return _split(_array(results.scores, results.total_hypotheses), targets)
 
+    def best_pieces(
+        self, sources: Sequence[Pieces], targets: Sequence[Pieces], most: int, options: Options | None = None
+    ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """The ``most`` most probable pieces at each piece of each target and at its end, best first.
+
+        Returns their numbers, int32 [pieces + 1, most], and their log probabilities, float32 of the same shape; where
+        there are fewer candidates, the number is -1. options: those of the vocabulary map count.
+        """
+        results = self._scored(sources, targets, options, most)
+        found = (
+            _array(each, results.total_pieces).reshape(-1, most) for each in (results.pieces, results.piece_scores)
+        )
+        return [*zip(*(_split(each, targets) for each in found), strict=True)]
+
+    def _scored(
+        self, sources: Sequence[Pieces], targets: Sequence[Pieces], options: Options | None, most: int
+    ) -> _Results:
         results = _Results()
         batch, kept = _batch(sources, targets)
-        _call("nmt_score", self._handle, ctypes.byref(batch), ctypes.byref(_options(options or Options())),
+        _call("nmt_score", self._handle, ctypes.byref(batch), ctypes.byref(_options(options or Options())), most,
               ctypes.byref(results))  # fmt: skip
         del kept
-        scores = _array(results.scores, results.total_pieces)
-        return np.split(scores, np.cumsum([len(target) + 1 for target in targets])[:-1]) if targets else []
+        return results
 
     def stop(self) -> None:
         """End the call that runs in another thread, or the next one, with an EngineError."""
@@ -370,6 +387,13 @@ def _array(pointer: Any, size: int) -> NDArray[Any]:
     import numpy as np
 
     return np.ctypeslib.as_array(pointer, (size,)).copy() if size else np.zeros(0, np.float32)
+
+
+def _split(rows: NDArray[Any], targets: Sequence[Pieces]) -> list[NDArray[Any]]:
+    """The rows of each target, one for each of its pieces and one for its end."""
+    import numpy as np
+
+    return np.split(rows, np.cumsum([len(target) + 1 for target in targets])[:-1]) if targets else []
 
 
 def _hypotheses(results: _Results, sources: Sequence[Pieces], attention: bool) -> list[list[Hypothesis]]:
