@@ -124,6 +124,8 @@ WRONG = [
     ("students.tiny.start_from", "tiny", ": 'tiny' is no teacher or earlier student"),
     ("students.tiny.start_from", "deep-original", ": deep-original has another shape"),
     ("students.tiny.start_from", "teacher", ": teacher has another shape, so its weights do n"),
+    ("students.tiny.words", {"teacher": "x"}, ".teacher: 'x' is not one of the teachers teacher"),
+    ("students.tiny.words", {"k": 0}, ".k: 0 is less than the minimum of 1"),
     ("students.tiny.start_layers", {"encoder": [0], "decoder": [0]}, ": of what? name it in start_from"),
     ("students.tiny.start_layers", {"encoder": [0]}, ".decoder is missing"),
     ("students.tiny.start_layers", {"encoder": [], "decoder": [0]}, ".encoder: [] should be non-empty"),

@@ -6,6 +6,8 @@ The commands, in the order in which a study runs them:
 - ``ask``: a language model behind HTTP translates a shard into n-best lists
 - ``rescore``: an ensemble merges the lists of all teachers, and every teacher scores every hypothesis
 - ``select``: choose one hypothesis per sentence as the target that students learn, by BLEU or by minimum Bayes risk
+- ``words``: what a teacher holds most probable at each piece of the targets of an epoch, in shards
+- ``gather_words``: join these shards for a training
 - ``drop``: leave the worst pairs out of a mixture
 
 What they share:

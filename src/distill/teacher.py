@@ -10,7 +10,7 @@ from common.document import argument
 from decode.engines.ctranslate2 import CTranslate2
 from distill.n_best_lists import ScoredText
 from distill.settings import Prefix, TranslationSettings
-from distill.teacher_engines import NativeTeacher, Pieces, load
+from distill.teacher_engines import BestPieces, NativeTeacher, Pieces, load
 from formats import records
 from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError
@@ -36,7 +36,7 @@ class Teacher:
         self, model: Path, tokenizers: list[Tokenizer], threads: int = 1, device: str = "cpu",
         batch_tokens: int | None = None, prefix: Prefix | None = None, others: Sequence[Path] = (),
     ):  # fmt: skip
-        self._source, self._target = tokenizers
+        self._model, (self._source, self._target) = model, tokenizers
         self._engine = load(model, threads, device, batch_tokens, others)
         self._before, self._begin = (prefix or Prefix()).pieces
         check_prefix(model, self._before, self._begin)
@@ -69,6 +69,13 @@ class Teacher:
         """Yield the mean log-probability per token of each target, given its source (forced decoding)."""
         encoded = ((self._encode(source), self._target.encode(target)) for source, target in pairs)
         yield from self._engine.score(encoded, self._begin)
+
+    def best_pieces(self, pairs: Iterable[tuple[str, str]], most: int) -> Iterator[BestPieces | None]:
+        """Yield what is most probable at each piece of each target and at its end (NativeTeacher.best_pieces)."""
+        if not isinstance(self._engine, NativeTeacher):
+            raise UserError(f"{self._model}: word-level distillation needs the native engine, and its models")
+        encoded = ((self._encode(source), self._target.encode(target)) for source, target in pairs)
+        yield from self._engine.best_pieces(encoded, most)
 
 
 def check_prefix(model: Path, before: Pieces, begin: Pieces) -> None:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice, tee
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from common import gpu_lease
 from decode.engines.ctranslate2 import CTranslate2
@@ -27,9 +27,13 @@ from nmt_frontier.search.native import Native, sampled
 from nmt_frontier.search.pipeline import GPU
 from nmt_frontier.search.sampling import Sampling
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 Pieces = list[str]  # without control tokens
 Pair = tuple[Pieces, Pieces]  # a source and its translation
 Scored = tuple[Pieces, float]  # a hypothesis; the mean log-probability of its pieces and its end
+BestPieces = tuple["NDArray[Any]", "NDArray[Any]"]  # numbers, int32, and log-probabilities, float32 (positions, most)
 
 SCORING_WINDOW = 20_000  # pairs scored at a time
 NATIVE_BATCH_TOKENS = 512  # as fast as 2,048 (measured with beams of 4 and 8), in a quarter of the memory
@@ -176,6 +180,26 @@ class NativeTeacher(Native):
 
         for score in self._in_order(pairs, joined, found):
             yield score or 0.0
+
+    def best_pieces(self, pairs: Iterable[Pair], most: int) -> Iterator[BestPieces | None]:
+        """Yield the ``most`` most probable pieces at each piece of each translation and at its end, in order.
+
+        None for a pair with an empty side, or with more than ``longest_input`` pieces on one.
+        """
+
+        def whole(pair: Pair) -> Pieces:
+            return joined(pair) if all(0 < len(side) <= self.longest_input for side in pair) else []
+
+        def found(batch: list[Pair]) -> list[BestPieces]:
+            sources, targets = zip(*batch, strict=True)
+            numbers = self._vocabulary.target_numbers
+            unknown = numbers[self._vocabulary.unknown]
+            forced = [[numbers.get(piece, unknown) for piece in target] for target in targets]
+            with self._decoding() as worker:
+                best: list[BestPieces] = worker.best_pieces([*map(self._vocabulary.numbers, sources)], forced, most)
+            return best
+
+        yield from self._in_order(pairs, whole, found)
 
     def _source_numbers(self, sentence: Pieces) -> list[int]:
         """A source in numbers, cut as CTranslate2 does, so that prefix and suffix stay."""

@@ -4,6 +4,7 @@ Text:
 
 - ``records``: pairs as compressed TSV in shards; test sets, and translations of them
 - ``batches``: records as columns of bytes, for compiled loops
+- ``word_probabilities``: what a teacher holds probable at each piece, as a line of text
 
 Models:
 

@@ -90,3 +90,4 @@ class Learned(Struct, omit_defaults=True):
     ensemble: str = "rescoring"  # how several teachers made the translations
     started: bool = False  # from the weights of another model
     augmentation: dict[str, float] = {}  # share of the pairs that each rule changed on both sides
+    words: int | float = 0  # share of a teacher's probabilities of pieces in the loss

@@ -82,7 +82,8 @@ def _same_drawn(first: Learned, other: Learned) -> bool:
 def difference(first: Learned, other: Learned) -> str:
     """How the first training differs from the other: ``distillation and 21,120 more sentences``."""
     drawn = [] if _same_drawn(first, other) else corpora(first, other)
-    parts = [part for part in (targets(first, other), start(first, other), augmentation(first, other), *drawn) if part]
+    ways = (targets, words, start, augmentation)
+    parts = [part for part in (*(way(first, other) for way in ways), *drawn) if part]
     *front, last = parts or ["chance"]
     return f"{', '.join(front)} and {last}" if front else last
 
@@ -105,6 +106,15 @@ def targets(first: Learned, other: Learned) -> str:
 def _translators(learned: Learned) -> str:
     """The teachers of a training, and whether they translated together."""
     return ", ".join(learned.teachers) + " token by token" * (learned.ensemble == "token_by_token")
+
+
+def words(first: Learned, other: Learned) -> str:
+    """The difference in what was learned from probabilities of pieces, empty if there is no difference."""
+    if first.words == other.words:
+        return ""
+    if not (first.words and other.words):
+        return f"{'' if first.words else 'no '}word-level distillation"
+    return f"words with a weight of {first.words:g} against {other.words:g}"
 
 
 def augmentation(first: Learned, other: Learned) -> str:

@@ -15,7 +15,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.search.engine import Engine
 from nmt_frontier.search.native import Native
 from nmt_frontier.search.sampling import MOST_SAMPLES
-from study import http_checks, system_checks
+from study import http_checks, system_checks, word_checks
 from study.configuration import StudyConfiguration
 from study.configuration.systems import AugmentationSection, MixtureSection
 from study.expansion import listed_prices
@@ -116,6 +116,7 @@ def teacher_problems(config: StudyConfiguration) -> Iterator[str]:
         yield f"distillation.sampling: all teachers answer over HTTP, which have {own}; leave it out"
     elif distillation.sampling and not used.samples:
         yield f"distillation.sampling: {used.label} draws no samples here{remedy}"
+    yield from word_checks.engine_problems(config, remedy)
     for name, mixture in config.mixtures.items():
         if mixture.ensemble == "token_by_token" and not used.ensembles:
             yield f"mixtures.{name}.ensemble: {used.label} decodes with one model{remedy}; or take rescoring"

@@ -60,9 +60,11 @@ def stages(work: Work) -> dict[str, list[float]]:
     original = [system for system in on_cpu if system.role in ("teacher", "control")]
     texts = sum(work.read.values()) * LINE_SECONDS + len(config.corpora) * TEXT_JOBS * JOB_STARTS * python
     translated = 0.0 if work.teachers_on_gpu else all_translations(work) + all_rescoring(work)
+    translated += sum(work.words_seconds(teacher, mixture) for teacher, mixture, _ in work.words)
     aligned = min(work.pairs, config.alignment.pairs) * TAUGHT_STARTS + work.pairs * ALIGNED_STARTS
     exported = (aligned + len(work.trained) * MODEL_JOBS * JOB_STARTS) * python
     shards = config.distillation.shards * sum(len(work.translators(corpus)) for corpus in work.selected)
+    shards += config.distillation.shards * config.distillation.epochs * len(work.words)
     return {
         "corpora and vocabulary": _divided(texts, len(config.corpora) * config.cleaning_shards),
         "training on original data": trainings(work, original),

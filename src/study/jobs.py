@@ -208,7 +208,15 @@ class _Planned:
                 total, number = pairs * seconds["align"] * epochs, self._config.alignment.shards * epochs
                 after = [f"encode {mixture}", "alignment_probabilities"]
                 yield self._group(f"align_epoch_shard {mixture}", StudyStage.ALIGNMENT, total, number, after=after)
+        yield from self._words()
         yield self._vocabulary()
+
+    def _words(self) -> Iterator[Jobs]:
+        number = self._distillation.shards * self._distillation.epochs
+        for teacher, mixture, k in sorted(self._work.words):
+            seconds = self._work.words_seconds(teacher, mixture)
+            after = [f"sample {mixture}", *(f"train {each}" for each in self._study.teachers.of(teacher))]
+            yield self._group(f"words_shard {teacher} {mixture} {k}", StudyStage.WORDS, seconds, number, after=after)
 
     def _vocabulary(self) -> Jobs:
         vocabulary, seconds = self._config.vocabulary, self._seconds
@@ -225,6 +233,9 @@ class _Planned:
             seconds = self._work.training_seconds(system) / (reserved["gpus"] or reserved["cores"])
             after = [f"encode {system.mixture}", f"train {system.start_from}"]
             after += [f"align_epoch_shard {system.mixture}"] if system.training.alignment else []
+            if words := system.words:
+                teacher = self._study.teachers.teaching(words.teacher)
+                after.append(f"words_shard {teacher} {system.mixture} {words.k}")
             yield self._group(f"train {system.name}", stage, seconds, after=after, **reserved)
 
     def _reserved(self, system: Trained) -> dict[str, int]:

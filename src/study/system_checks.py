@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from formats.shape import TransformerShape, Values, registry, shape
-from study import http_checks
+from study import http_checks, word_checks
 from study.configuration import StudyConfiguration
 from study.configuration.systems import StudentSection, TeacherSection
 from study.expansion import BATCHES, LENGTHS
@@ -26,6 +26,7 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
         earlier |= {system.name: system.shape for system in trained if system.student == name}
         yield from _shape_problems(f"students.{name}", student)
         yield from _sampling_problems(f"students.{name}.training", student.training, config)
+        yield from word_checks.problems(f"students.{name}", student, config)
     yield from _training_problems("student_training", config.student_training)
     names = [system.name for system in (*systems(config), *untrained(config))]  # names of folders
     names += [*ENSEMBLES.values()] * (len(config.teachers) > 1)

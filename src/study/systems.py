@@ -11,7 +11,7 @@ from formats.shape import Values
 from nmt_frontier.importers.ctranslate2_model import ENVIRONMENTS, PATH_OPTIONS
 from study.configuration import StudyConfiguration
 from study.configuration.systems import AugmentationSection, MixtureSection, StudentSection, TeacherSection
-from train.settings import Role, StartLayers, TrainingSection
+from train.settings import Role, StartLayers, TrainingSection, WordsSection
 
 TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
 ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
@@ -49,6 +49,11 @@ def learned_from(config: StudyConfiguration, name: str) -> list[str]:
     return [entry.teacher] if entry.teacher else list(config.teachers)
 
 
+def taught_by(config: StudyConfiguration, words: WordsSection) -> list[str]:
+    """The teachers whose probabilities a student learns."""
+    return [words.teacher] if words.teacher else list(config.teachers)
+
+
 def translated_by(config: StudyConfiguration, name: str) -> str | None:
     """The teacher whose translations a mixture is made of, or the name of all together; None for original text."""
     entry = mixture(config, name)
@@ -73,8 +78,11 @@ def asked(config: StudyConfiguration) -> list[str]:
     return [name for name, teacher in config.teachers.items() if teacher.http]
 
 
-def composition(config: StudyConfiguration, name: str) -> Document:
-    """A mixture's teachers, each corpus's share of the pairs (0 to 1), and the per cent that are dropped."""
+def composition(config: StudyConfiguration, name: str, words: WordsSection | None = None) -> Document:
+    """A mixture's teachers, each corpus's share of the pairs (0 to 1), and the per cent that are dropped.
+
+    words: of the system that learns from it.
+    """
     entry, weighted = mixture(config, name), weights(config, name)
     together = {"ensemble": "token_by_token"} if translated_by(config, name) == TOKEN_ENSEMBLE else {}
     return {
@@ -84,6 +92,7 @@ def composition(config: StudyConfiguration, name: str) -> Document:
         "shares": {corpus: round(w / sum(weighted.values()), 6) for corpus, w in sorted(weighted.items())},
         "drop_worst": entry.drop_worst,
         **({"augmentation": _rules(entry.augmentation)} if entry.augmentation else {}),
+        **({"words": words.weight} if words else {}),
     }
 
 
@@ -139,7 +148,7 @@ class Trained(StudySystem):
     """A teacher or a student that is trained here.
 
     start_from: the teacher, the earlier student, or the folder whose weights its training begins with. start_layers:
-    those of its layers that a student takes, None for all.
+    those of its layers that a student takes, None for all. words: whose probabilities it learns, None for nobody's.
     """
 
     role: Role
@@ -149,6 +158,7 @@ class Trained(StudySystem):
     training: TrainingSection
     start_from: str | None
     start_layers: StartLayers | None = None
+    words: WordsSection | None = None
 
 
 def systems(config: StudyConfiguration) -> list[StudySystem]:
@@ -177,8 +187,8 @@ def students(config: StudyConfiguration) -> list[Trained]:
             original = mixture in config.mixtures and config.mixtures[mixture].targets == "original"
             for seed in seeds:
                 parts = [student, "" if mixture == first else f"-{mixture}", f"-seed{seed}" if len(seeds) > 1 else ""]
-                role: Role = "control" if original else "student"
-                learns = (entry.shape.document, entry.training, entry.start_from, entry.start_layers)
+                role: Role = "control" if original and not entry.words else "student"
+                learns = (entry.shape.document, entry.training, entry.start_from, entry.start_layers, entry.words)
                 trained.append(Trained("".join(parts), role, student, mixture, seed, *learns))
     return trained
 
@@ -198,6 +208,7 @@ def trained_before(config: StudyConfiguration, names: Iterable[str]) -> dict[str
         if name in trained and name not in found:
             found[name] = system = trained[name]
             waiting += [*learned_from(config, system.mixture), *filter(None, [system.start_from])]
+            waiting += taught_by(config, system.words) if system.words else []
     return found
 
 
@@ -207,7 +218,8 @@ def settings(system: Trained) -> Document:
     watching = ("averages", "threads", "device", *(() if system.training.patience else ("validation_steps",)))
     learned = {key: value for key, value in system.training.document.items() if key not in watching}
     layers = {"start_layers": system.start_layers.document} if system.start_layers else {}
-    return shape | learned | {"start_from": system.start_from} | layers
+    words = {"words": system.words.document} if system.words else {}
+    return shape | learned | {"start_from": system.start_from} | layers | words
 
 
 def untrained(config: StudyConfiguration) -> list[StudySystem]:

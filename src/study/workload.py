@@ -40,6 +40,7 @@ MODEL_JOBS, REPORT_JOBS = 8, 70  # jobs per system and per study
 # Bytes of a pair (results/reference/benchmarks/stages.json); a monolingual line has half of them.
 RECORD_BYTES = 104  # compressed
 PIECES_BYTES = 446  # both sides as the pieces that OpenNMT-tf reads
+WORDS_BYTES = 250  # a teacher's probabilities, compressed
 ALIGNED_BYTES = 210  # the pieces of both sides and their links, compressed; not measured
 CANDIDATE_BYTES = 20  # a translation in an n-best list: similar texts compress well; not measured
 CHECKPOINT_BYTES = 12  # per parameter: the weights and Adam's two moments in float32
@@ -62,6 +63,7 @@ class StudyStage(StrEnum):
     SELECTION = "selection of translations"
     VOCABULARY = "vocabulary"
     EPOCHS = "sampling and encoding of epochs"
+    WORDS = "probabilities of words by the teachers"
     STUDENTS = "training of students"
     ALIGNMENT = "alignment and vocabulary map"
     EXPORT = "export"
@@ -178,6 +180,18 @@ class Work:
         operation = 1 / GPU_TRAINING if self.teachers_on_gpu else self.rates.product * self._teachers_share
         return self.scored(sentences) * operation
 
+    @property
+    def words(self) -> set[tuple[str, str, int]]:
+        """What systems learn word by word: by which teacher, of which mixture, how many pieces."""
+        taught = ((system, system.words) for system in self.trained if system.words)
+        teaching = self.study.teachers.teaching
+        return {(teaching(words.teacher), system.mixture, words.k) for system, words in taught}
+
+    def words_seconds(self, teacher: str, mixture: str) -> float:
+        """Seconds of a core for the probabilities of all epochs of a mixture; a piece passes half of the weights."""
+        pairs = self.epoch(mixture) * self.config.distillation.epochs
+        return 2 * self.translated(teacher, pairs) * self.rates.product * self._teachers_share
+
     def trained_on_gpu(self, system: Trained) -> bool:
         return system.training.device == "cuda"
 
@@ -246,6 +260,8 @@ class Work:
             StudyStage.RESCORING: n_best_lists * self.rescores,
             StudyStage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
             StudyStage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.trained})),
+            StudyStage.WORDS: sum(WORDS_BYTES * self.epoch(mixture) for _, mixture, _ in self.words)
+            * config.distillation.epochs,
             StudyStage.STUDENTS: students,
             StudyStage.ALIGNMENT: self.pairs * (RECORD_BYTES + ALIGNED_BYTES),
             StudyStage.EXPORT: sum(map(self.parameters, self.trained)) * MODEL_BYTES,

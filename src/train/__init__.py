@@ -23,6 +23,7 @@ The parts of ``train``:
 - ``precision``: float32 or bfloat16, where the settings leave it open
 - ``optimizer``: OpenNMT-tf's parameters, and a faster cross-entropy
 - ``guided_alignment``: the loss of a head that learns the links of word alignments
+- ``word_distillation``: the loss against a teacher's probabilities of pieces
 - ``trainer``: OpenNMT-tf's Trainer, made resumable
 - ``time_left``: minutes left, in its log
 - ``start_layers``: begin with layers of another model

@@ -6,7 +6,7 @@ mostly badly matched pairs. With 171,775 pairs the dev BLEU of Transformers fell
 16, and took a hundred updates to recover.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -96,19 +96,25 @@ def shuffle_buffer(pairs: int) -> int:
 
 
 def dataset(
-    model: Any, training: TrainingSection, source: Path, target: Path, pairs: int, links: Path | None = None
+    model: Any,
+    training: TrainingSection,
+    source: Path,
+    target: Path,
+    pairs: int,
+    annotations: Mapping[str, Path] | None = None,
 ) -> MergedTail:
     """The batches of one pass through an epoch of ``pairs`` pairs.
 
     model: an initialized OpenNMT-tf model. training: an entry of the configuration. source, target: pieces, a sentence
-    per line. links: their alignments (corpora.alignment), which become the labels' ``alignment``, float32 (rows, target
-    pieces, source pieces).
+    per line. annotations: files with a line for each pair, by the names that the model accepts: ``train_alignments``,
+    links (corpora.alignment), which become the labels' ``alignment``, float32 (rows, target pieces, source pieces), and
+    train.word_distillation's.
     """
     import tensorflow as tf
 
     unit = "tokens" if training.batch_tokens else "sentences"
     size = training.batch_tokens or training.batch_sentences or 0  # one of them is given
-    model.examples_inputter.annotation_files = {"train_alignments": str(links)} if links else {}
+    model.examples_inputter.annotation_files = {name: str(path) for name, path in (annotations or {}).items()}
     batches = tf.autograph.experimental.do_not_convert(model.examples_inputter.make_training_dataset)(
         str(source),
         str(target),

@@ -59,6 +59,13 @@ def install_cross_entropy() -> None:
     losses._softmax_cross_entropy = softmax_cross_entropy
 
 
+def normalizers(logits: Any, probabilities: Any) -> Any:
+    """log(sum(exp(logits))) of each row, from its largest logit, whose probability never underflows."""
+    import tensorflow as tf
+
+    return tf.reduce_max(logits, -1) - tf.math.log(tf.reduce_max(probabilities, -1))
+
+
 def cross_entropy(logits: Any, labels: Any, smoothing: Any) -> Any:
     """Losses in nats, float32 (positions,), differentiable by the logits.
 
@@ -73,8 +80,7 @@ def cross_entropy(logits: Any, labels: Any, smoothing: Any) -> Any:
         share = smoothing / (vocabulary - 1)  # mass of each incorrect piece
         surplus = 1 - smoothing - share  # mass of the correct piece beyond that
         probabilities = tf.nn.softmax(logits)
-        # log(sum(exp(logits))) from the largest logit, whose probability never underflows
-        normalizer = tf.reduce_max(logits, -1) - tf.math.log(tf.reduce_max(probabilities, -1))
+        normalizer = normalizers(logits, probabilities)
         correct = tf.gather(logits, labels, batch_dims=1)
 
         def gradient(upstream: Any) -> Any:

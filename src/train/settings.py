@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import field
 
-from common.document import UNIQUE, Count, Document, Natural, Number, Positive, Section, limits
+from common.document import UNIQUE, Count, Document, Natural, Number, Positive, Section, SomeShare, limits
 
 Probability = Annotated[Number, limits(minimum=0, exclusiveMaximum=1)]
 
@@ -152,11 +152,25 @@ class StartLayers(Section):
     """Those of the decoder."""
 
 
+class WordsSection(Section, kw_only=True):
+    """Word-level distillation (Kim and Rush 2016): beside its targets, whoever made them, a student learns what a
+    teacher holds probable at each of their pieces. It needs teachers with the study's vocabulary, in the native engine
+    (docs/teachers-and-students.md#word-by-word)."""
+
+    teacher: str | None = None
+    """The teacher; all of them together, whose probabilities are averaged, if null."""
+    k: Annotated[int, limits(minimum=1, maximum=100)] = 8
+    """Pieces whose probabilities are kept at each position, the most probable ones; 8 as in Tan et al. 2019."""
+    weight: SomeShare = 0.5
+    """Share of the loss that they have; the target has the rest."""
+
+
 class TrainingSettings(Section):
     """What decides on a training, beside the files that it reads.
 
     shape: by the fields of formats.shape. target_language: chooses the tokens of dev BLEU, 13a's if it is empty.
-    start_layers: if it starts from some layers of a model; without it from all of a model of its shape.
+    start_layers: if it starts from some layers of a model; without it from all of a model of its shape. words: if it
+    learns from a teacher's probabilities; which teacher's is not said here.
     """
 
     system: str
@@ -166,3 +180,4 @@ class TrainingSettings(Section):
     seed: int = 1
     target_language: str = ""
     start_layers: StartLayers | None = None
+    words: WordsSection | None = None

@@ -59,6 +59,8 @@ def definition(asked: TrainingSettings, data: Iterable[Path], start: Path | None
         settings["start"] = [sha256(path) for path in sorted(start.glob("ckpt-*"))]
     if asked.start_layers:
         settings["start_layers"] = asked.start_layers.document
+    if asked.words:
+        settings["words"] = asked.words.document
     return settings
 
 
@@ -142,6 +144,7 @@ def options() -> argparse.ArgumentParser:
         "--epochs", type=there, nargs="+", required=True, help="JSON that train.sample wrote, per epoch"
     )
     parser.add_argument("--links", type=there, nargs="+", default=[], help="their alignments, if it is guided")
+    parser.add_argument("--words", type=there, nargs="+", default=[], help="a teacher's probabilities, if they teach")
     parser.add_argument("--dev", type=there, required=True, help="dev set as records, for the references")
     parser.add_argument("--dev-source", type=there, required=True, help="its source side in pieces")
     parser.add_argument("--vocabulary", type=there, required=True, help="vocabulary.txt, made by train.vocabulary")
@@ -202,13 +205,15 @@ def main() -> None:
     logging.basicConfig(format=f"%(asctime)s {asked.system}: %(message)s", datefmt="%H:%M:%S", force=True)
     if bool(asked.training.alignment) != bool(args.links):
         raise UserError("--links are for training.alignment: guided, which needs them")
+    if bool(asked.words) != bool(args.words):
+        raise UserError("--words are for settings with words, which need them")
     # TensorFlow, imported below, leaves oneDNN off on CPUs without AVX512-VNNI. With it all CPUs train alike, and no
     # slower as far as benchmarks/training.py shows.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     job = BatchJob(f"training of {asked.system}")
     ended_by = [args.dev] if asked.training.patience else []
     drawn_from = [args.sentencepiece] if asked.training.sampling else []
-    data = (*args.source, *args.target, *args.links, args.vocabulary, *ended_by, *drawn_from)
+    data = (*args.source, *args.target, *args.links, *args.words, args.vocabulary, *ended_by, *drawn_from)
     name, run = begun(args.runs, asked, definition(asked, data, args.start_from))
     args.settings = replace(asked, training=replace(asked.training, precision=name))
     if not asked.training.precision:

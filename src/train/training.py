@@ -13,7 +13,7 @@ from formats import learning, records
 from formats.shape import CustomShape, shape
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_text
-from train import guided_alignment, optimizer, other_vocabulary, settings, start_layers
+from train import guided_alignment, optimizer, other_vocabulary, settings, start_layers, word_distillation
 from train.dataset import MergedTail, dataset
 from train.moving_average import MovingAverage
 from train.optimizer import Parameters, opennmt_parameters
@@ -32,7 +32,8 @@ class Inputs:
     """What a training reads, and its threads.
 
     source, target: the epochs in pieces, a sentence per line. epochs: JSON of train.sample, per epoch. links: their
-    alignments (corpora.alignment), if these are guided. dev: records, for the references. dev_source: its source side
+    alignments (corpora.alignment), if these are guided. words: lines of formats.word_probabilities for them, if a
+    teacher's probabilities teach. dev: records, for the references. dev_source: its source side
     in pieces. start_from: an averaged model, None for random weights. target_language: chooses the tokens of BLEU.
     """
 
@@ -40,6 +41,7 @@ class Inputs:
     target: list[Path]
     epochs: list[Path]
     links: list[Path]
+    words: list[Path]
     dev: Path
     dev_source: Path
     vocabulary: Path
@@ -62,6 +64,8 @@ class Training:
         prepare_tensorflow(training, files.threads, settings.seed)
         optimizer.install_cross_entropy()
         guided_alignment.install_cost()
+        if settings.words:
+            word_distillation.install(settings.words)
         self._replicas = Replicas(training.device, training.gpus)
         self._settings, self._files, self._job = settings, files, job
         self._autograph = isinstance(built, CustomShape)  # other shapes have no condition on a tensor
@@ -70,6 +74,8 @@ class Training:
         sampling = training.sampling
         self._segmentations = sampling and Segmentations(files.sentencepiece, float(sampling.alpha), settings.seed)
         self._vocabulary = {f"{side}_vocabulary": str(files.vocabulary) for side in ("source", "target")}
+        if settings.words:
+            word_distillation.register(self.model, settings.words)
         self.model.initialize(self._vocabulary)  # to read the data, which determine the number of steps
         self._journal = Journal(run / "journal.json")
         self.schedule = phases(training, self._epoch_batches)
@@ -198,9 +204,10 @@ class Training:
         epoch, seed = number % len(self._files.source), self._settings.seed
         tf.random.set_seed(seed + 1 + number)
         sides = self._files.source[epoch], self._files.target[epoch]
-        links = self._files.links[epoch] if self._files.links else None
+        lines = {"train_alignments": self._files.links, word_distillation.WORDS: self._files.words}
+        annotations = {name: paths[epoch] for name, paths in lines.items() if paths}
         with drawn(self.model, self._segmentations, number) if self._segmentations else nullcontext():
-            batches = dataset(self.model, self._settings.training, *sides, self._pairs[epoch], links)
+            batches = dataset(self.model, self._settings.training, *sides, self._pairs[epoch], annotations)
         tf.random.set_seed(seed)
         return batches
 

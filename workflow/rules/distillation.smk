@@ -3,6 +3,7 @@
 # source, target, score.
 
 from study.resources import distillation_resources, scores_to_rank
+from study.systems import TOKEN_ENSEMBLE
 
 TEACHERS = distillation_resources(study.config)
 # No parameter, which would be watched: batches of another size are no reason to translate again.
@@ -175,6 +176,60 @@ rule gather_distilled:
         **growing(mem_mb=500, runtime=requests.minutes("gather_distilled")),
     shell:
         "python -m corpora.gather --inputs {input.shards} --output {output.corpus} 2> {log}"
+
+
+rule words_shard:
+    """What a teacher, or all of them together, hold most probable at each piece of a part of an epoch."""
+    input:
+        corpus=study.paths.epoch("{mixture}", "{epoch}", "tsv.zst"),
+        models=lambda w: map(study.teachers.model, study.teachers.of(w.taught)),
+        sentencepiece=study.paths.sentencepiece,
+        vocabulary=study.paths.vocabulary,
+    output:
+        shard=f"{study.folder}/words/{{taught}}/{{k}}/{{mixture}}.{{epoch}}/{{scatteritem}}.tsv.zst",
+        counts=f"{study.folder}/words/{{taught}}/{{k}}/{{mixture}}.{{epoch}}/{{scatteritem}}.json",
+    log:
+        f"{study.folder}/logs/words_{{taught}}_{{k}}_{{mixture}}_{{epoch}}_{{scatteritem}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/words_{{taught}}_{{k}}_{{mixture}}_{{epoch}}_{{scatteritem}}.tsv"
+    wildcard_constraints:
+        taught=one_of([*study.teachers.computed, TOKEN_ENSEMBLE]),
+        k=r"\d+",
+    priority: 10  # as the training that waits for it
+    resources:
+        **growing(
+            mem_mb=lambda w: 1000 + requests.teacher_megabytes(*study.teachers.of(w.taught)),
+            runtime=requests.minutes("words_shard"),
+        ),
+    params:
+        shard=lambda w: w.scatteritem.replace("-of-", "/"),
+    shell:
+        "python -m distill.words --input {input.corpus} --shard {params.shard} --models {input.models}"
+        " --sentencepiece {input.sentencepiece} --vocabulary {input.vocabulary} --most {wildcards.k}"
+        " --threads {threads} --output {output.shard} 2> >(shown {log})"
+
+
+rule gather_words:
+    """The lines of an epoch, as OpenNMT-tf reads them beside its pieces; the shards are kept, which are smaller."""
+    input:
+        shards=gather.shard(
+            f"{study.folder}/words/{{{{taught}}}}/{{{{k}}}}/{{{{mixture}}}}.{{{{epoch}}}}/{{scatteritem}}.tsv.zst"
+        ),
+    output:
+        words=temp(study.paths.words("{taught}", "{k}", "{mixture}", "{epoch}", "txt")),
+        counts=study.paths.words("{taught}", "{k}", "{mixture}", "{epoch}", "json"),
+    log:
+        f"{study.folder}/logs/gather_words_{{taught}}_{{k}}_{{mixture}}_{{epoch}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/gather_words_{{taught}}_{{k}}_{{mixture}}_{{epoch}}.tsv"
+    wildcard_constraints:
+        taught=one_of([*study.teachers.computed, TOKEN_ENSEMBLE]),
+        k=r"\d+",
+    priority: 10
+    resources:
+        **growing(mem_mb=500, runtime=requests.minutes("gather_distilled")),
+    shell:
+        "python -m distill.gather_words --inputs {input.shards} --output {output.words} --counts {output.counts} 2> {log}"
 
 
 rule drop_worst:

@@ -56,6 +56,7 @@ rule train_teacher:
         target=lambda w: expand(rules.encode.output.target, **study.mixtures.epochs_of(w.system)),
         epochs=lambda w: expand(rules.sample.output.counts, **study.mixtures.epochs_of(w.system)),
         links=lambda w: study.mixtures.links(w.system),
+        words=lambda w: study.mixtures.words(w.system),
         dev=study.paths.clean(study.corpora.dev),
         dev_source=f"{study.folder}/training/dev.source",
         vocabulary=rules.vocabulary.output.vocabulary,
@@ -83,10 +84,11 @@ rule train_teacher:
         settings=lambda w: as_json(study.training(w.system)),
         start=lambda w, input: f"--start-from {input.start}" if input.start else "",
         links=lambda w, input: f"--links {input.links}" if input.links else "",
+        words=lambda w, input: f"--words {input.words}" if input.words else "",
         runs=f"{study.folder}/systems/{{system}}",
     shell:
         "python -m train.train {params.settings:q} --source {input.source} --target {input.target}"
-        " --epochs {input.epochs} {params.links} --dev {input.dev} --dev-source {input.dev_source} --vocabulary {input.vocabulary}"
+        " --epochs {input.epochs} {params.links} {params.words} --dev {input.dev} --dev-source {input.dev_source} --vocabulary {input.vocabulary}"
         " --sentencepiece {input.sentencepiece} {params.start} --threads {threads}"
         " --runs {params.runs} --averaged {output.averaged} --learning {output.learning} 2> >(shown {log})"
 
@@ -113,7 +115,9 @@ rule learned:
     resources:
         **growing(mem_mb=500, runtime=10),
     params:
-        mixture=lambda w: json.dumps(composition(study.config, study.systems[w.system].mixture)),
+        mixture=lambda w: json.dumps(
+            composition(study.config, study.systems[w.system].mixture, study.systems.trained[w.system].words)
+        ),
     shell:
         "python -m train.training_record --mixture {params.mixture:q} --learning {input.learning} --epochs {input.epochs}"
         " --output {output.learned} 2> {log}"

@@ -20,7 +20,7 @@ from common.document import (
 )
 from distill.settings import Device, HttpSection, Prefix, Tokenization, TranslationSampling
 from export.settings import Converted
-from train.settings import StartLayers, TrainingSection
+from train.settings import StartLayers, TrainingSection, WordsSection
 
 CASES = ("upper_case", "title_case", "lower_case")
 ENDS = ("no_final_punctuation", "doubled_punctuation")
@@ -236,5 +236,6 @@ class StudentSection(Section, kw_only=True):
     """The layers of start_from that its own layers begin with, counted from 0, one for each of them, such as {encoder:
     [0, 2], decoder: [0]} (Shleifer and Rush 2020). The two shapes may then differ in their numbers of layers alone. All
     layers, of a model of the same shape, if null."""
+    words: WordsSection | None = None
     training: Annotated[TrainingSection, written(dict[str, Any], default={})]
     """Where its training differs from student_training; checked when both are put together."""

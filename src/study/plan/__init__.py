@@ -79,8 +79,9 @@ class StudyPlan:
         trained = self.systems.trained[system]
         training = replace(trained.training, threads=2)
         shape = present(trained.shape)
+        words = trained.words and replace(trained.words, teacher=None)  # their file has its name
         return TrainingSettings(
-            system, trained.role, shape, training, trained.seed, self.config.target, trained.start_layers
+            system, trained.role, shape, training, trained.seed, self.config.target, trained.start_layers, words
         )
 
     def description(self, system: str) -> Document:

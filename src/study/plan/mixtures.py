@@ -143,6 +143,14 @@ class Mixtures:
             return []
         return [self.paths.epoch(trained.mixture, number, "links") for number in self.epochs_of(system)["epoch"]]
 
+    def words(self, system: str) -> list[str]:
+        """A teacher's probabilities for all epochs that a system learns from, if it learns from these."""
+        trained = self.systems.trained[system]
+        if not (words := trained.words):
+            return []
+        teacher, epochs = self.teachers.teaching(words.teacher), self.epochs_of(system)["epoch"]
+        return [self.paths.words(teacher, words.k, trained.mixture, number, "txt") for number in epochs]
+
     def teachers_of(self, system: str) -> list[str]:
         """The teachers whose translations a system learned from."""
         return learned_from(self.config, self.systems.trained[system].mixture)

@@ -16,6 +16,7 @@ from study.configuration import StudyConfiguration
 from study.systems import (
     ENSEMBLE,
     ENSEMBLES,
+    TOKEN_ENSEMBLE,
     StudySystem,
     Trained,
     asked,
@@ -58,6 +59,7 @@ class Paths:
     epoch = _path(
         "training/{}.{}.{}"
     )  # of a mixture, number, side: tsv.zst the pairs; source, target the pieces; links
+    words = _path("words/{}/{}/{}.{}.{}")  # of a teacher, how many pieces, a mixture, number: txt, json
     averaged = _path("systems/{}/averaged")  # of a system: the trained model, an OpenNMT-tf checkpoint
     learning = _path("systems/{}/learning.json")  # of a system: the dev BLEU, length and speed of its training
     converted = _path("systems/{}/converted/{}")  # of a system and a type: the bare CTranslate2 model
@@ -177,6 +179,10 @@ class Teachers:
     def of(self, name: str) -> list[str]:
         """The teachers that one of ``imitable`` consists of."""
         return self.systems.teachers if name in ENSEMBLES.values() else [name]
+
+    def teaching(self, name: str | None) -> str:
+        """The name of the teacher whose probabilities students learn; of all of them, which average theirs, if None."""
+        return name or (TOKEN_ENSEMBLE if len(self.systems.teachers) > 1 else self.systems.teachers[0])
 
     def settings(self, *teachers: str) -> TranslationSettings:
         """What decides on the translations of these teachers."""

@@ -104,7 +104,7 @@ def test_links_stay_with_their_pairs_in_batches(tmp_path):
     made = model(tmp_path, [f"w{n}" for n in range(50)])
     files = [tmp_path / name for name in ("source", "target")]
     seen = 0
-    for source, target in dataset(made, typed(TOKENS), *files, 60, tmp_path / "links"):
+    for source, target in dataset(made, typed(TOKENS), *files, 60, {"train_alignments": tmp_path / "links"}):
         for row, links in enumerate(target["alignment"].numpy()):
             size = int(source["length"][row])
             assert links.sum() == (size if size > 1 else 0)
