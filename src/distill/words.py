@@ -30,7 +30,10 @@ from nmt_frontier.model.native_vocabulary import Vocabulary
 
 
 class WordsShard(Written, Arithmetic):
-    """The JSON beside the records. positions: of all pieces and ends; kept: pieces in the records."""
+    """The JSON beside the records.
+
+    positions: of all pieces and ends; kept: pieces in the records; empty: pairs that the teacher could not read.
+    """
 
     positions: int
     kept: int
@@ -52,7 +55,7 @@ def numbering(model: Path, vocabulary: Path) -> Callable[[NDArray[Any]], NDArray
     table = np.array([numbers.get(piece, len(lines)) for piece in own.target], np.int32)
     if table.max() > word_probabilities.MOST_NUMBER:
         raise UserError(f"{vocabulary}: has more pieces than fit into two bytes")
-    return table.__getitem__
+    return lambda found: table[found]
 
 
 def main() -> None:
@@ -70,18 +73,19 @@ def main() -> None:
     model, *others = args.models
     number = numbering(model, args.vocabulary)
     teacher = Teacher(model, tokenizers(None, args.sentencepiece, []), args.threads, others=others)
-    counted = {"positions": 0, "kept": 0, "empty": 0}
 
     def made(part: list[Record]) -> Iterator[Record]:
         for best in teacher.best_pieces(((source, target) for source, target, *_ in part), args.most):
             yield (word_probabilities.line(number(best[0]), best[1]) if best else "",)
 
     def counts(lines: int, checksum: str) -> WordsShard:
-        for (row,) in records.read(args.output):
-            counted["positions"] += row.count(" ") + bool(row)
-            counted["kept"] += len(row.replace(" ", "")) // 4
-            counted["empty"] += not row
-        return {"lines_out": lines, "sha256": checksum, **teacher.arithmetic, **counted}
+        positions = kept = empty = 0
+        for (line,) in records.read(args.output):
+            found = line.split()
+            positions, kept = positions + len(found), kept + sum(map(len, found)) // word_probabilities.CHARACTERS
+            empty += not found
+        about: Written = {"lines_out": lines, "sha256": checksum}
+        return {**about, **teacher.arithmetic, "positions": positions, "kept": kept, "empty": empty}
 
     key = parts.key(args, [args.input, *args.models, args.sentencepiece, args.vocabulary])
     what, total = f"words {records.name(args.output)}", records.count(args.input, args.shard)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-BYTES = 3  # of a piece
+BYTES, CHARACTERS = 3, 4  # of a piece
 ONE = 255  # the byte of probability 1
 MOST_NUMBER = 2**16 - 1
 

@@ -44,6 +44,8 @@ def setting_difference(settings: Settings, other: Settings) -> tuple[str, str] |
             return own.upper(), instead.upper()
         case "decoder":
             return f"{own} decoder", instead
+        case "words":
+            return f"word-level distillation {own}", instead
     words = name.replace("_", " ")
     return (f"{own} {words}" if name in COUNTED else f"{words} {own}"), instead
 

@@ -37,12 +37,15 @@ def _type_problems(path: str, name: str) -> Iterator[str]:
 
 
 def _without_native(study: StudyPlan) -> Iterator[str]:
-    """A line for each model that CTranslate2 does not decode in place of the native engine."""
+    """A line for each model that CTranslate2 does not decode in place of the native engine, or does not teach."""
     for name in study.teachers.computed if study.teachers.engine == Native.name else ():
         if name in study.teachers.imported:
             yield f"teachers.{name}: {NOT_BUILT}, or set distillation: {{engine: ctranslate2}}"
         elif not study.models.runs_in_ctranslate2(name):
             yield f"teachers.{name}: {NOT_BUILT}; no other engine translates with it"
+    for name, student in study.config.students.items():
+        if student.words:
+            yield f"students.{name}.words: {NOT_BUILT}; no other engine tells the most probable pieces"
     if alone := [name for name in study.models.exported if not study.models.runs_in_ctranslate2(name)]:
         yield f"{', '.join(alone)}: {NOT_BUILT}, or set decoding: {{engines: []}} to measure OpenNMT-tf alone"
 

@@ -2,6 +2,7 @@
 
 from corpora.settings import Corpus
 from formats.shape import CustomShape, Values, shape
+from formats.word_probabilities import CHARACTERS
 from study.configuration import StudyConfiguration
 from study.systems import Trained, base, drawn, hypotheses, translated_by
 from train.schedule import SHUFFLE_BUFFER
@@ -89,7 +90,8 @@ def training_resources(config: StudyConfiguration, system: Trained) -> dict[str,
     parameters = shape(system.shape).parameters(entries)
     sizes = [size(config.corpora[base(name)]) for name in drawn(config, system.mixture)]
     pairs = config.distillation.epoch_pairs or (None if None in sizes else sum(filter(None, sizes)))
-    memory = PROGRAM_BYTES + BUFFERED_BYTES * min(pairs or SHUFFLE_BUFFER, SHUFFLE_BUFFER)
+    buffered = BUFFERED_BYTES + (CHARACTERS * TOKENS * system.words.k if system.words else 0)
+    memory = PROGRAM_BYTES + buffered * min(pairs or SHUFFLE_BUFFER, SHUFFLE_BUFFER)
     weights_bytes = UPDATE_BYTES * (parameters or LARGE)
     largest = training.batch_tokens or (training.batch_sentences or 0) * training.max_length
     # On GPUs, the copies of the weights and the activations of the batches are in the GPUs' memory.

@@ -218,7 +218,8 @@ def settings(system: Trained) -> Document:
     watching = ("averages", "threads", "device", *(() if system.training.patience else ("validation_steps",)))
     learned = {key: value for key, value in system.training.document.items() if key not in watching}
     layers = {"start_layers": system.start_layers.document} if system.start_layers else {}
-    words = {"words": system.words.document} if system.words else {}
+    taught = system.words
+    words = {"words": f"by {taught.teacher or 'all'}, k {taught.k}, weight {taught.weight:g}"} if taught else {}
     return shape | learned | {"start_from": system.start_from} | layers | words
 
 

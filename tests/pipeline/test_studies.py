@@ -78,6 +78,12 @@ def test_an_ensemble_interpolation_and_a_recurrent_student(tmp_path):
         assert max(len(n_best_list.hypotheses) for n_best_list in lists) == 3  # in all, not of each teacher
     together = read_json(study / "systems/deep-interpolated/learned.json")
     assert (together["teachers"], together["ensemble"]) == (["first", "second"], "token_by_token")
+    assert together["words"] == 0.5
+    taught = read_json(study / "words/token-ensemble/4/interpolated.1.json")
+    assert taught["lines_out"] == read_json(study / "training/interpolated.1.json")["lines"]
+    assert taught["empty"] == 0 < taught["bytes"]
+    assert taught["kept"] <= 4 * taught["positions"]
+    assert not (study / "words/token-ensemble/4/interpolated.1.txt").exists()
     names = ("deep", "rnn-original")
     deep, rnn = (read_json(study / f"systems/{name}/learning.json") for name in names)
     assert deep["start_from"] == "results/test-tiny-ensemble/systems/first/averaged" and rnn["start_from"] is None

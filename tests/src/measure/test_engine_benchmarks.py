@@ -50,6 +50,19 @@ def test_lists_rescored_by_their_own_model_begin_with_its_best(run):
     assert row["difference"] == pytest.approx(row["bleu_together"] - row["bleu_rescored"]) == pytest.approx(0)
 
 
+def test_words_of_two_models_are_compared(run):
+    """All four pieces of a position, and all the mass that one piece has."""
+    rows = run("engine_words", "--models", folders() / "float32", folders() / "int8", "--k", 1, 4)["rows"]
+    assert [(Path(row["model"]).name, row["k"]) for row in rows] == [
+        (m, k) for m in ("float32", "int8") for k in (1, 4)
+    ]
+    assert rows[0]["other_best"] == rows[0]["difference"] == rows[1]["difference"] == 0 < rows[2]["difference"] < 0.1
+    assert all(row["bytes_per_position"] > 1 and row["positions_per_second"] > 0 for row in rows)
+    assert (
+        rows[0]["mass"] < rows[1]["mass"] < 1 and 1 == rows[0]["kept_per_position"] < rows[1]["kept_per_position"] <= 4
+    )
+
+
 def test_loops_are_counted_with_and_without_ending_them(run):
     (row,) = run("engine_loops", "--models", folders() / "int8", "--beam-sizes", 1, "--lines", 70, "--runs", 1)["rows"]
     assert row["lines"] == 70 and row["clean_lines"] == len(LINES) and row["clean_ratio"] > 0

@@ -104,6 +104,54 @@ def test_teachers_that_cannot_translate_together(tmp_path, distillation, second,
         config.load(path)
 
 
+NOT_NATIVE = "students.tiny.words: CTranslate2 does not tell the most probable pieces"
+OTHER_PIECES = "students.tiny.words: needs teachers with the pieces of the study, but "
+
+
+@pytest.mark.parametrize(
+    ("words", "changed", "message"),
+    [
+        ({}, {}, None),
+        ({"teacher": "teacher"}, {"teachers.second": GIVEN | {"tokenization": {"bpe": "x"}}}, NOT_NATIVE),
+        ({"teacher": "teacher"}, {"teachers.second": GIVEN | {"tokenization": {"bpe": "x"}},
+                                  "distillation.engine": "native"}, None),
+        ({}, {"distillation.engine": "ctranslate2"}, f"{NOT_NATIVE}: distillation: {{engine: native}}"),
+        ({}, {"distillation.device": "cuda"}, f"{NOT_NATIVE}, but native does not run on cuda"),
+        ({}, {"teachers.second": GIVEN | {"tokenization": {"bpe": "x"}}, "distillation.engine": "native"},
+         f"{OTHER_PIECES}second has a tokenization of its own"),
+        ({"teacher": "second"},
+         {"teachers.second": GIVEN | {"prefix": {"target": "x"}}, "distillation.engine": "native"},
+         f"{OTHER_PIECES}second has a prefix"),
+        ({"teacher": "second"}, {"teachers.second": {"http": {"address": "http://x", "model": "m"}},
+                                 "mixtures.distilled.teacher": "teacher"},
+         f"{OTHER_PIECES}second answers over HTTP, in text"),
+        ({}, {"students.tiny.training": {"sampling": {"alpha": 0.5}}},
+         "students.tiny.words: is of one segmentation of a text, which training.sampling changes; leave one out"),
+        ({}, {"mixtures.distilled.augmentation": {"both_sides": {"url": 0.1}}},
+         "students.tiny.words: a teacher knows nothing of pairs that are changed, as in mixtures.distilled.augmen"),
+        ({}, {"mixtures.distilled.augmentation": {"meant": {"typos": 0.1}}},
+         "students.tiny.words: a teacher knows nothing of pairs that are changed, as in mixtures.distilled.augmen"),
+        ({}, {"mixtures.distilled.augmentation": {"source": {"typos": 0.1}}}, None),  # which the teacher read
+    ],
+)  # fmt: skip
+def test_teachers_that_cannot_teach_word_by_word(tmp_path, words, changed, message):
+    study = edited("students.tiny.words", words)
+    study["students"]["tiny"] |= {"mixtures": ["distilled"]}
+    for key, value in changed.items():
+        *above, last = key.split(".")
+        part = study
+        for name in above:
+            part = part[name]
+        if key == "teachers.second" and "http" not in value:
+            value = value | {"shape": None}
+        part[last] = value
+    path = saved(tmp_path, study)
+    if message:
+        assert refused(path).startswith(f"{path}: {message}")
+    else:
+        config.load(path)
+
+
 CHAIN = {"deep": ["distilled"], "tiny": ["middle"]}  # the mixtures of each student
 FROM_ORIGINAL = CHAIN | {"deep": ["original"]}, "deep-original"
 GUIDED = {"alignment": "guided"}

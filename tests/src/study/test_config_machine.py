@@ -187,6 +187,14 @@ def test_what_only_the_native_engine_decodes_does_not_start_without_it(tmp_path,
     assert found == [f"{begins}{machine_checks.NOT_BUILT}{remedy}"]
 
 
+def test_words_are_taught_by_the_native_engine_alone(tmp_path, installed):
+    study = distilling(tmp_path, NATIVE)
+    study["students"]["tiny"]["words"] = {"teacher": None, "k": 8, "weight": 0.5}
+    installed(False)
+    line = f"students.tiny.words: {machine_checks.NOT_BUILT}; no other engine tells the most probable pieces"
+    assert line in lacking(study)[0]
+
+
 @pytest.mark.parametrize(
     ("compute_type", "warned"), [("int8", True), ("int8_float16", True), ("float32", False), (None, False)]
 )

@@ -108,6 +108,20 @@ def test_an_ensemble_takes_longer_than_its_teachers_and_is_not_rescored():
     assert {"train wide", "train narrow"} <= {*translating.after}
 
 
+def test_teaching_word_by_word_takes_time_and_disk():
+    def change(study):
+        study["distillation"].update(engine="native", compute_type="int8")
+        study["students"]["deep"].update(words={"teacher": "wide", "k": 8, "weight": 0.5})
+
+    plain, taught = SEVERAL_TEACHERS, edited(change)
+    native = edited(lambda study: study["distillation"].update(engine="native", compute_type="int8"))
+    assert core_minutes(taught, "distillation") > core_minutes(native, "distillation")
+    works = [Work(typed(study), RATES) for study in (plain, taught)]
+    assert [work.disk()[StudyStage.WORDS] > 0 for work in works] == [False, True]
+    mixtures = taught["students"]["deep"]["mixtures"]  # each for all seeds of the student
+    assert works[1].words == {("wide", mixture, 8) for mixture in mixtures}
+
+
 def test_what_nobody_learns_from_is_not_translated():
     def only(mixture):
         return mixture.update(weights={name: 1 for name in list(SEVERAL_TEACHERS["corpora"])[:1]})

@@ -101,6 +101,7 @@ READ_BY = {
     ],
     "ModelShape": ["src/study/expansion.py"],
     "StartLayers": ["src/train/start_layers.py"],
+    "Words": ["src/train/word_distillation.py", "src/study/plan/mixtures.py"],
     "TranslationSampling": [],
     "Price": ["src/findings/cost.py", "src/study/jobs.py"],
 }

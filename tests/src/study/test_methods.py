@@ -107,6 +107,11 @@ def test_teachers_translate_together_or_rescore():
     assert together in (text := methods(study)) and rescored not in text
 
 
+def test_who_taught_word_by_word():
+    text = methods(config.load(ROOT / "tests/studies/tiny-ensemble.yaml"))
+    assert "deep learned what first and second held probable at each of their pieces: the 4 best ones, with" in text
+
+
 def test_who_translated_and_how():
     chain = methods(config.load(ROOT / "configs/multi30k-chain.yaml"))
     assert "middle: the translations that the teachers like best (of the student deep)" in chain

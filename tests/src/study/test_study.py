@@ -256,6 +256,41 @@ def test_teachers_that_translate_together_are_one():
     assert teachers.translating == ["wide", "narrow", "token-ensemble"]
 
 
+def test_a_student_is_taught_word_by_word():
+    """Then it is no control, even if its targets are the original ones; all other settings stay as they are."""
+    words = {"teacher": None, "k": 4, "weight": 0.5}
+
+    def change(study):
+        study["distillation"].update(engine="native")
+        study["students"]["tiny"].update(words=words, mixtures=["distilled", "original"])
+        study["students"]["deep"]["mixtures"] = ["original"]
+
+    study = plan(change=change)
+    assert [study.systems[name].role for name in ("tiny", "tiny-original", "deep-original")] == [
+        "student",
+        "student",
+        "control",
+    ]
+    assert study.mixtures.words("deep-original") == [] and "words" not in study.comparison.systems[1]["settings"]
+    assert study.mixtures.words("tiny-original") == [f"{study.folder}/words/teacher/4/original.1.txt"]
+    taught = study.training("tiny")
+    assert (taught.words.k, taught.words.weight, study.training("deep-original").words) == (4, 0.5, None)
+    tiny, original = (study.systems.trained[name] for name in ("tiny", "deep-original"))
+    assert composition(study.config, "original", tiny.words) == composition(study.config, "original") | {"words": 0.5}
+    assert "words" not in composition(study.config, "original", original.words)
+    groups = {group.name: group for group in jobs(Work(study.config, shipped().rates), shipped().text)}
+    made = groups["words_shard teacher original 4"]
+    assert {"sample original", "train teacher"} == {*made.after} and made.seconds > 0
+    assert made.name in groups["train tiny-original"].after and made.name not in groups["train deep-original"].after
+
+    def both(study):
+        study["distillation"].update(engine="native")
+        study["students"]["deep"].update(words=words)
+
+    several = plan(SEVERAL_TEACHERS, both)
+    assert several.mixtures.words("deep-seed1") == [f"{several.folder}/words/token-ensemble/4/distilled.1.txt"]
+
+
 def test_a_student_teaches_others():
     def change(study):
         study["mixtures"]["middle"] = study["mixtures"]["distilled"] | {"teacher": "deep"}

@@ -31,6 +31,7 @@ MBR, ALL = BEST | {"targets": "mbr"}, BEST | {"targets": "all"}
 MORE = {"shares": {"pairs": 0.7, "text": 0.3}, "sentences": {"pairs": 90, "text": 1200}}
 OTHER = {"shares": {"news": 1.0}, "sentences": {"news": 91}}
 STARTED = {"started": True}
+WORDS = {"words": 0.5}
 CHANGED = {"augmentation": {"url": 0.1}}
 TOGETHER = {"teachers": ["big", "small"], "ensemble": "token_by_token"}
 FEWER = {"drop_worst": 5, "sentences": {"pairs": 89}}
@@ -71,6 +72,9 @@ def learned(values):
         ),
         (BEST | CHANGED, BEST, "augmentation"),
         (BEST, BEST | CHANGED, "no augmentation"),
+        (BEST | WORDS, ORIGINAL, "distillation and word-level distillation"),
+        (ORIGINAL, ORIGINAL | WORDS, "no word-level distillation"),
+        (BEST | WORDS, BEST | {"words": 1}, "words with a weight of 0.5 against 1"),
         (BEST | CHANGED | MORE, ORIGINAL, "distillation, augmentation and 1,200 more sentences"),
         (BEST | CHANGED, BEST | {"augmentation": {"url": 0.2}}, "other augmentation"),
         (BEST | CHANGED, MBR | CHANGED, "best against MBR targets"),

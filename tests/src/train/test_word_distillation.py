@@ -94,7 +94,7 @@ def test_loss_and_gradient_are_those_of_the_definition(weight, smoothing, k):
     np.testing.assert_allclose(tape.gradient(losses, logits), np.exp(logs) - expected, atol=1e-6)
 
 
-def write_words(path, targets, k, seed=1, pieces=60, empty=()):
+def write_words(path, targets, k, seed=1, pieces=30, empty=()):
     """Random words for each of these targets, and none for some."""
     generator = np.random.default_rng(seed)
     best = (random_words(generator, len(target) + 1, k, pieces=pieces)[:2] for target in targets)
