@@ -80,6 +80,8 @@ class Translator:
         tokenizer = LineTokenizer(folder, self.description)
         self.counts: Counter[str] = Counter()
         source, target = (code and shortest(code) for code in (self.description.source, self.description.target))
+        if options.get("samples", 1) > 1 and (one := text.of_one(self._text)):
+            raise UserError(f"--{one.replace('_', '-')}: is for one translation of a line; leave out --samples")
         stages = text.stages(self._text, Context(folder, source, target, tokenizer.processors, self.counts))
         sizes = {name: options.pop(name, None) for name in ("batch_tokens", "batch_sentences")}
         self.search = self._search(tokenizer, beam_size, **options)
@@ -97,6 +99,7 @@ class Translator:
             copying=self._text["copying"],
             longest_output=longest_output(self.description),
             counts=self.counts,
+            samples=self.search.samples,
         )
         self._attention = self._attention_of(tokenizer) if self.search.alignment else None
         self._stages = Stages(stages, self._translated)
@@ -150,7 +153,7 @@ class Translator:
         return text.changed({name: value for name, value in every.items() if name not in left_out} | self._text)
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the translation of each line, in order; reads at most two windows ahead."""
+        """Yield the translation of each line, or its samples, in order; reads at most two windows ahead."""
         for window in self.windows(map(_with_pairs, lines)):  # no itertools.chain, which two threads can crash
             yield from window
 

@@ -62,6 +62,7 @@ def translator(args: argparse.Namespace) -> Translator:
             raise UserError(f"{args.model}: {loading.of(args.model).label} has no --isa; leave it out")
         os.environ[variable] = args.isa  # engines read it when they load their first model
     names = ("beam_size", "vocabulary_map", "workers", "batch_tokens", "device", "checksums", "threads",
-             "source_prefix", "target_prefix", "others", "without", *switches.numbers(), *text.OPTIONS)  # fmt: skip
+             "source_prefix", "target_prefix", "others", "without", "samples", *switches.numbers(),
+             *text.OPTIONS)  # fmt: skip
     options = {name: getattr(args, name) for name in names}
     return Translator(args.model, **options, sampling=sampling.chosen(vars(args)))

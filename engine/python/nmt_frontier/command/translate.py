@@ -1,9 +1,9 @@
 """Translate text with a model folder, line by line; a killed translation can be resumed.
 
-An empty line stays empty; a byte that is not UTF-8 is replaced by U+FFFD; both sides have equally many lines. UTF-16
-with a byte order mark is read, too, and lines that end in carriage returns alone. Reading, tokenizing, decoding and
-writing overlap; memory is bounded, but for the longest line. A killed translation into a file continues with
-``--resume`` and ends with the same bytes.
+An empty line stays empty; a byte that is not UTF-8 is replaced by U+FFFD; each line becomes one, or with
+``--samples`` so many. UTF-16 with a byte order mark is read, too, and lines that end in carriage returns alone.
+Reading, tokenizing, decoding and writing overlap; memory is bounded, but for the longest line. A killed translation
+into a file continues with ``--resume`` and ends with the same bytes.
 
 An unfinished output has a file ``<output>.progress`` beside it: how much of the input was read, with its checksum, and
 how much of the output was written, both at the end of a window. Windows are independent, so the rest of the output is
@@ -212,7 +212,7 @@ def translate(translator: Translator, source: BinaryIO, target: BinaryIO | Outpu
 
     for outputs in translator.windows(progress(lines(), "translating") if sys.stderr.isatty() else lines()):
         text = "".join(f"{output}\n" for output in outputs).encode()
-        window = [unwritten.popleft() for _ in outputs]
+        window = [unwritten.popleft() for _ in outputs[:: translator.search.samples]]
         counts["replaced"] += sum(map(replaced, window))
         if isinstance(target, Output):
             target.write(text, b"".join(window), counts + translator.counts)

@@ -40,7 +40,8 @@ class Search:
     """
 
     beam_size: int = 1  # 1 is greedy search
-    sampling: Sampling | None = None  # draws one translation of each sentence instead, without a beam
+    sampling: Sampling | None = None  # draws translations instead, without a beam
+    samples: int = 1  # of each sentence, with sampling; an output is then a list of so many, if there are several
     length_penalty: float = 1.0
     vocabulary_map: bool = False  # score only the target pieces that the map allows for the source
     workers: int = 1  # batches decoded at a time; they share the weights

@@ -89,6 +89,10 @@ def load(folder: Path, search: Search, checksums: bool = True, description: Desc
         raise UserError(f"{folder}: {engine.label} has no {names}; leave it out")
     if search.sampling and not engine.samples:
         raise UserError(f"{folder}: {engine.label} draws no samples here; give a folder of the native engine")
+    if search.samples < 1:
+        raise UserError(f"{folder}: samples are at least 1, not {search.samples}")
+    if search.samples > 1 and not search.sampling:
+        raise UserError(f"{folder}: --samples: is of sampling; add --sample")
     if search.sampling and search.beam_size > 1:
         raise UserError(f"{folder}: samples are drawn without a beam; leave out --beam-size or --sample")
     if "remove_finished" in search.without and (search.beam_size > 1 or search.sampling):

@@ -110,6 +110,7 @@ class Native(Engine):
         if search.alignment and self._marks:
             raise UserError(f"{folder}: the attention of a model of many languages is not told; leave out --html")
         layer, head = _aligned_head(folder, description) if search.alignment else (-1, -1)
+        self._samples = search.samples
         self.effective_compute_type = description.quantization
         self.isa = engine.isa()
         frame = max(len(self._vocabulary.prefix), 1 if self._marks else 0) + len(self._vocabulary.suffix)
@@ -123,7 +124,7 @@ class Native(Engine):
             without=_without(engine, search),
             attention_layer=layer,
             attention_head=head,
-            **sampled(search.sampling, 1),
+            **sampled(search.sampling, search.samples),
         )
         try:
             self._workers[0].translate([], self._options)  # reports invalid options now
@@ -142,7 +143,8 @@ class Native(Engine):
         return model_folder.describe(folder)
 
     def decode(self, batch: Batch) -> Batch:
-        return [self._vocabulary.pieces(best) for best in self._translate(*self._framed(batch))]
+        found, pieces = self._translate(*self._framed(batch)), self._vocabulary.pieces
+        return [[*map(pieces, samples)] for samples in found] if self._samples > 1 else [*map(pieces, found)]
 
     def coded(self, tokenizer: TextCoder) -> tuple[Coder, Callable[[Batch], Batch]]:
         if self._marks:  # sentences may begin with languages, which are text
@@ -150,16 +152,24 @@ class Native(Engine):
         numbered = Numbered(tokenizer, tokenizer.processors, self._vocabulary)
         return numbered, functools.partial(self.reported, self._decode)
 
-    def _decode(self, batch: list[list[int]]) -> list[list[int]]:
+    def _decode(self, batch: list[list[int]]) -> Batch:
         """Translate a batch in numbers without prefix and suffix."""
         own = self._vocabulary.beginning
         sources = [self._vocabulary.framed(sentence) for sentence in batch]
         return self._translate(sources, [own] * len(batch) if own else None)
 
-    def _translate(self, sources: list[list[int]], prefixes: list[list[int]] | None) -> list[list[int]]:
-        """The best translations in numbers, without what they had to begin with and what is no text."""
+    def _translate(self, sources: list[list[int]], prefixes: list[list[int]] | None) -> Batch:
+        """The best translations in numbers, or lists of samples."""
         with self._worker() as worker:
-            best = [first for first, *_ in worker.translate(sources, self._options, prefixes)]
+            found = worker.translate(sources, self._options, prefixes)
+        if (samples := self._samples) == 1:
+            return self._texts([first for first, *_ in found], prefixes)
+        of_samples = [prefix for prefix in prefixes for _ in range(samples)] if prefixes else None
+        texts = self._texts([*itertools.chain.from_iterable(found)], of_samples)
+        return [texts[start : start + samples] for start in range(0, len(texts), samples)]
+
+    def _texts(self, best: list[Any], prefixes: list[list[int]] | None) -> list[list[int]]:
+        """Hypotheses in numbers, without what they had to begin with and what is no text."""
         found = [hypothesis.pieces for hypothesis in best]
         if prefixes:
             found = [pieces[len(prefix) :] for pieces, prefix in zip(found, prefixes, strict=True)]

@@ -118,7 +118,8 @@ class Pipeline:
 
     overlap: False runs one stage after the other. sorting: False keeps the order of the text in batches.
     batch_sentences: the size of batches in sentences; replaces batch_tokens. copying: a line without letters is not
-    translated. longest_output: pieces at which the engine cuts off a translation.
+    translated. longest_output: pieces at which the engine cuts off a translation. samples: the engine returns a list of
+    so many translations of a sentence, if there are several, and each line has as many.
 
     Two attributes grow with every window that ``windows`` yields. seconds: by stage; decode is the busy time of the
     workers, divided by their number. counts: source_tokens and target_tokens in pieces without control tokens;
@@ -141,11 +142,13 @@ class Pipeline:
         copying: bool = False,
         longest_output: int = MAXIMUM_OUTPUT,
         counts: Counter[str] | None = None,
+        samples: int = 1,
     ):
         self.seconds: dict[str, float] = dict.fromkeys(("tokenization", "decode", "detokenization"), 0.0)
         self.counts: Counter[str] = Counter() if counts is None else counts
         self.batch_tokens, self.long_lines, self.sorting = batch_tokens, long_lines, sorting
         self.longest_input, self.longest_output, self.copying = longest_input, longest_output, copying
+        self.samples = samples
         self.lines_before = 0  # the first one, in messages
         self._tokenizer, self._translate = tokenizer, translate
         self._batch = batch_sentences or batch_tokens
@@ -156,12 +159,12 @@ class Pipeline:
         self._ahead, self._closed = AHEAD if overlap else 0, False
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the translations of each window, one per line."""
+        """Yield the translations of each window, ``samples`` per line."""
         for window in self.translated((line,) for line in lines):
             yield [text for ((text, _),) in window]
 
     def translated(self, lines: Iterable[Sequence[str]], named: bool = True) -> Iterator[list[list[Decoded]]]:
-        """Yield the translations of the texts of each line, by window; a line may have no texts.
+        """Yield the translations of the texts of each line, ``samples`` of a line, by window; a line may have no texts.
 
         named: False for lines that were translated before, so that messages do not number them.
         """
@@ -170,7 +173,7 @@ class Pipeline:
         workers = self._workers, self._count
         decoded = in_order(cut, attrgetter("parts"), self._batches, self._decode, *workers, self._ahead)
         for window, outputs in decoded:
-            yield self._finish(window, [output or [] for output in outputs], named)
+            yield self._finish(window, [*map(self._drawn, outputs)], named)
 
     def cut(self, lines: Iterable[str]) -> Iterator[Batch]:
         """The batches that ``windows`` would decode of these lines, in pieces as text."""
@@ -209,26 +212,35 @@ class Pipeline:
             self.seconds["decode"] += (time.perf_counter() - start) / self._count
         return outputs
 
-    def _finish(self, window: Window, outputs: Batch, named: bool) -> list[list[Decoded]]:
-        """Detokenize the translated parts of a window and join them to texts."""
+    def _drawn(self, output: list[Any] | None) -> Batch:
+        """The samples of a part, one without sampling; they are empty if it is."""
+        return [output or []] if self.samples == 1 else output or [[]] * self.samples
+
+    def _finish(self, window: Window, drawn: list[Batch], named: bool) -> list[list[Decoded]]:
+        """The texts of all lines of a window. drawn: the samples of each part."""
         start = time.perf_counter()
+        samples = [self._texts(window, [outputs[number] for outputs in drawn]) for number in range(self.samples)]
+        lines = [line for of_line in zip(*samples, strict=True) for line in of_line]
+        self.seconds["detokenization"] += time.perf_counter() - start
+        with self._alone:
+            self.counts["source_tokens"] += sum(map(len, window.parts))
+            self.counts["target_tokens"] += sum(len(output) for outputs in drawn for output in outputs)
+            self._name_limits(window, drawn, named)
+        return lines
+
+    def _texts(self, window: Window, outputs: Batch) -> list[list[Decoded]]:
+        """Detokenize a translation of each part of a window and join them to texts."""
         parts = zip(map(self._tokenizer.decode, outputs), outputs, strict=True)
         found = [_joined([*itertools.islice(parts, size)]) for size in window.sizes]
         for place, text in window.copied.items():
             found[place] = Decoded(text)
         texts = iter(found)
-        lines = [[*itertools.islice(texts, size)] for size in window.texts]
-        self.seconds["detokenization"] += time.perf_counter() - start
-        with self._alone:
-            for name, of in (("source_tokens", window.parts), ("target_tokens", outputs)):
-                self.counts[name] += sum(map(len, of))
-            self._name_limits(window, outputs, named)
-        return lines
+        return [[*itertools.islice(texts, size)] for size in window.texts]
 
-    def _name_limits(self, window: Window, outputs: Batch, named: bool) -> None:
+    def _name_limits(self, window: Window, drawn: list[Batch], named: bool) -> None:
         """Count what limits did to the texts of a window."""
         texts = [text for text, size in enumerate(window.sizes) for _ in range(size)]  # of each part
-        ends = [*zip(texts, outputs, strict=True)]
+        ends = [(text, output) for text, outputs in zip(texts, drawn, strict=True) for output in outputs]
         found = {
             f"lines_{self.long_lines}": window.long,
             "lines_limited": [text for text, output in ends if len(output) >= self.longest_output],

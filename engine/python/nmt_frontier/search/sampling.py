@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from nmt_frontier.command_line import positive
 from nmt_frontier.errors import UserError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def add(parser: "ArgumentParser") -> None:
     """Add the options to a command; ``chosen`` takes them."""
     group = parser.add_argument_group("sampling", "the same line gets the same translation, wherever it stands")
     group.add_argument("--sample", action="store_true", help="draw a translation from the model's probabilities")
+    group.add_argument("--samples", type=positive, default=1, metavar="N", help="so many of each line, each on a line")
     for one in fields(Sampling):
         group.add_argument(_flag(one.name), type=type(one.default), **one.metadata)
 

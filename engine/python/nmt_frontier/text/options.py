@@ -69,6 +69,9 @@ OPTIONS: Mapping[str, Option] = {
 }
 
 
+ONE = {"replace_unknown", *(name for own in STAGES.values() for name in own)}  # take one translation of a text
+
+
 def add(parser: "ArgumentParser") -> None:
     """Add the options to a command."""
     group = parser.add_argument_group("text")
@@ -106,6 +109,11 @@ def changed(options: Mapping[str, Any]) -> Values:
 def aligned(options: Mapping[str, Any]) -> bool:
     """Whether translations are to be aligned with their texts."""
     return bool(options["html"] or options["replace_unknown"])
+
+
+def of_one(options: Mapping[str, Any]) -> str | None:
+    """An option among these that takes one translation of a text, if any does."""
+    return next((name for name in OPTIONS if name in changed(options) and name in ONE), None)
 
 
 def stages(options: Mapping[str, Any], context: Context) -> list[Stage[Any]]:

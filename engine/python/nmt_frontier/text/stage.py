@@ -104,7 +104,11 @@ class Stages:
         self._stages, self._translate, self._first = stages, translate, first
 
     def windows(self, lines: Iterable[str]) -> Iterator[list[Translation]]:
-        """Yield the translations of the lines of each window."""
+        """Yield the translations of the lines of each window; without stages a line may have several, its samples."""
+        if not self._stages:
+            for window in self._translate(((line,) for line in lines), self._first):
+                yield [*chain.from_iterable(window)]
+            return
         waiting: deque[States] = deque()
 
         def hidden() -> Iterator[Texts]:
