@@ -16,6 +16,7 @@ include: "workflow/rules/vocabulary.smk"  #    one joint SentencePiece model
 include: "workflow/rules/training.smk"  #      teachers on the original data, students on mixtures
 include: "workflow/rules/teacher.smk"  #       teachers that come from elsewhere
 include: "workflow/rules/distillation.smk"  #  the teachers translate, shard by shard; the best translation is chosen
+include: "workflow/rules/back_translation.smk"  # a teacher of the other direction translates text of the target side
 include: "workflow/rules/alignment.smk"  #     word alignment, phrase table, vocabulary map
 include: "workflow/rules/export.smk"  #        CTranslate2 in several types, self-contained model folders
 include: "workflow/rules/decoding.smk"  #      decode, time and score every system

@@ -17,6 +17,9 @@ def layers(chosen=(0, 1), **shape):
     return {"shape": own, "start_from": "teacher", "start_layers": {"encoder": [*chosen], "decoder": [0]}}
 
 
+TARGET_ONLY = {"role": "monolingual_target", "file": "x.{lang}"}
+BACK = {"teacher": {"ctranslate2": "/there"}}
+
 SPEED = {"systems": ["deep", "dep"], "untrained": ["wngt2020-base", "wngt2020-bse"]}
 
 WRONG = [
@@ -172,6 +175,12 @@ WRONG = [
     ("distillation.n_best", 8, ": 8 hypotheses need a beam as wide; beam_size is 4"),
     ("distillation", {"sampling": {}, "n_best": 2000}, ".n_best: 2,000 samples of a sentence; the engine draws 1,024"),
     ("distillation", {"sampling": {}, "engine": "ctranslate2"}, ".sampling: CTranslate2 draws no samples here: "),
+    ("back_translation", BACK, ": no corpus has the role monolingual_target"),
+    ("corpora.x", TARGET_ONLY, ".role: monolingual_target is for back_translation, which is not there"),
+    ("mixtures.original.weights", {"captions": 1, "x": 1}, ".x: is not a corpus with the role train"),
+    ("teachers.teacher.mixture", "none", ": 'none' is not one of the mixtures distilled, original"),
+    ("teachers.teacher.mixture", "distilled", ": distilled has best targets; a teacher learns from original ones"),
+    ("teachers.x", {"ctranslate2": "x", "mixture": "original"}, ".mixture: is for a teacher that is trained here"),
     ("distillation.sampling", {"top_p": 0}, ".top_p: 0 is not greater than 0"),
     ("mixtures.x", {"targets": "interpolated"}, ".targets: interpolated needs several hypotheses"),
     ("mixtures.x", {"targets": "mbr"}, ".targets: mbr needs several hypotheses; distillation.n_best is 1"),

@@ -11,8 +11,8 @@ import warm
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K = (
-    ROOT / f"tests/studies/{name}.yaml" for name in ("tiny", "tiny-ensemble", "tiny-given", "tiny-multi30k")
+TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K, TINY_BACK_TRANSLATION = (
+    ROOT / f"tests/studies/tiny{name}.yaml" for name in ("", "-ensemble", "-given", "-multi30k", "-back-translation")
 )
 
 

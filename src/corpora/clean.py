@@ -15,7 +15,7 @@ from corpora import rules
 from corpora.duplicates import keys_file
 from corpora.funnel import Funnel
 from corpora.repairs import Repairs
-from corpora.settings import Cleaning
+from corpora.settings import SIDES, Cleaning
 from corpora.text_features import Characters, Measured, characters
 from formats import records
 from formats.batches import batches
@@ -51,6 +51,8 @@ def main() -> None:
     parser.add_argument("--input", type=there, required=True, help="records, X.tsv.zst")
     parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts (default: all)")
     parser.add_argument("--languages", nargs="+", required=True, help="ISO 639-1 codes of the columns")
+    sides = "what the columns are (default: %(default)s)"
+    parser.add_argument("--sides", nargs="+", choices=SIDES, default=SIDES, help=sides)
     parser.add_argument(
         "--rules", type=argument(Cleaning), help="`cleaning` of the corpus, as JSON (default: no rules)"
     )
@@ -59,9 +61,9 @@ def main() -> None:
     parser.add_argument("--rejected", type=Path, help="records to write the dropped lines to, the reason in front")
     args = parser.parse_args()
     tables = characters(args.languages)
-    chosen = rules.chosen(args.rules, args.languages, args.held_out, tables)
+    chosen = rules.chosen(args.rules, args.languages, args.held_out, tables, args.sides)
     repairs = Repairs(args.rules, args.languages)
-    clean(args.input, args.shard, args.output, repairs, Funnel(chosen), tables, args.rejected)
+    clean(args.input, args.shard, args.output, repairs, Funnel(chosen, args.sides), tables, args.rejected)
 
 
 if __name__ == "__main__":

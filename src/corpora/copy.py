@@ -17,8 +17,11 @@ from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
 
 
-def copy(source: Path, output: Path, role: str, tables: Characters) -> None:
-    """Write the records and their JSON. Raises UserError for a record with an empty side."""
+def copy(source: Path, output: Path, role: str, tables: Characters, reverse: bool = False) -> None:
+    """Write the records, reversed with the target first, and their JSON.
+
+    Raises UserError for a record with an empty side.
+    """
     info = records.info(source)
     about = fetched(info) if info.exists() else Fetched(name=records.name(source))
     funnel = Funnel({})
@@ -31,7 +34,8 @@ def copy(source: Path, output: Path, role: str, tables: Characters) -> None:
                     f"{source}: record {funnel.lines_in + row + 1} has an empty side: {texts}; {role} sets are not "
                     f"filtered: mend {about.get('origin', 'the original')}, delete this file and run again"
                 )
-            copied.write(batch.text.tobytes())
+            turned = (batch.record(row)[::-1] for row in range(len(batch) if reverse else 0))
+            copied.write(b"".join(map(records.line, turned)) if reverse else batch.text.tobytes())
             funnel.sort_out(measured)
     counts = with_reading(about, funnel.counts())
     write_json(records.info(output), {**about, "role": role, **counts, "sha256": copied.sha256})
@@ -42,9 +46,10 @@ def main() -> None:
     parser.add_argument("--input", type=there, required=True, help="records, X.tsv.zst")
     parser.add_argument("--role", choices=WHOLE_ROLES, required=True, help="what the set is for")
     parser.add_argument("--languages", nargs="+", required=True, help="ISO 639-1 codes of the columns")
+    parser.add_argument("--reverse", action="store_true", help="the target side first, for a backward teacher")
     parser.add_argument("--output", type=Path, required=True, help="records; their counts are written beside them")
     args = parser.parse_args()
-    copy(args.input, args.output, args.role, characters(args.languages))
+    copy(args.input, args.output, args.role, characters(args.languages), args.reverse)
 
 
 if __name__ == "__main__":

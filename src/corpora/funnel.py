@@ -1,12 +1,13 @@
 """Apply rules to batches of records and count what each drops."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corpora.rules import SIDES, Rows, Rule
+from corpora.rules import Rows, Rule
+from corpora.settings import SIDES
 from corpora.text_features import Measured
 from formats import records
 from formats.counts import Counts, Fetched, Shard
@@ -24,10 +25,11 @@ class Funnel:
     """Rules in their order; a record counts for the first one that drops it.
 
     The samples of a rule are the records with the smallest hashes, a random choice independent of order and shards.
+    sides: those of the columns.
     """
 
-    def __init__(self, rules: dict[str, Rule]):
-        self._rules = rules
+    def __init__(self, rules: dict[str, Rule], sides: Sequence[str] = SIDES):
+        self._rules, self._sides = rules, sides
         self._start = time.monotonic()
         self.reasons = list(rules)
         self.lines_in = 0
@@ -69,7 +71,7 @@ class Funnel:
         self._samples[reason] = distinct(samples)
 
     def _count_lengths(self, measured: Measured, kept: NDArray[np.bool_]) -> None:
-        for name, side in zip(SIDES, measured.sides, strict=False):
+        for name, side in zip(self._sides, measured.sides, strict=False):
             bins = np.minimum(side.words // BIN_WORDS, BINS - 1)
             lengths = self._lengths.setdefault(name, np.zeros((2, BINS), np.int64))
             lengths += np.bincount(bins, minlength=BINS), np.bincount(bins[kept], minlength=BINS)

@@ -14,6 +14,7 @@ from corpora import duplicates
 from corpora.duplicates import keys_file
 from corpora.funnel import Funnel, chained, merged, require_lines, with_reading
 from corpora.rules import Dropped, Rows, Rule
+from corpora.settings import SIDES
 from corpora.text_features import Measured, characters
 from formats import records
 from formats.batches import Batch, batches
@@ -77,7 +78,8 @@ def gather(shards: list[Path], output: Path, about: Fetched, reasons: list[str],
             "delete the shards, run again"
         )
     output.parent.mkdir(parents=True, exist_ok=True)
-    funnel, tables = Funnel(duplicate_rules(shards, reasons, output.parent)), characters([])
+    sides = [*before.get("lengths", {})] or SIDES  # of the columns, if the shards were cleaned
+    funnel, tables = Funnel(duplicate_rules(shards, reasons, output.parent), sides), characters([])
     with ExitStack() as stack:
         kept = stack.enter_context(records.writer(output))
         dropped = stack.enter_context(records.writer(rejected_file(output))) if rejected else None

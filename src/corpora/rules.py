@@ -4,7 +4,7 @@ A rule takes a batch and some of its row numbers, int64[rows], and returns which
 rules from REGISTRY, with their limits, in its ``cleaning`` (corpora.settings).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corpora.language import Identifier
 from corpora.language_codes import means
-from corpora.settings import Cleaning
+from corpora.settings import SIDES, Cleaning
 from corpora.text_features import Characters, Measured
 from formats.batches import batches
 from nmt_frontier.files import StrPath
@@ -20,8 +20,6 @@ from nmt_frontier.files import StrPath
 Rows = NDArray[np.int64]
 Dropped = NDArray[np.bool_]
 Rule = Callable[[Measured, Rows], Dropped]
-
-SIDES = ("source", "target")
 
 
 def _of_sides(measured: Measured, rows: Rows, name: str) -> NDArray[Any]:
@@ -100,12 +98,17 @@ def held_out(corpora: Iterable[StrPath], characters: Characters) -> Rule:
     return rule
 
 
-def language(sides: Iterable[str], expected: list[str], candidates: list[str] | None) -> Rule:
-    """True if langid.py recognises another language than the ``expected`` one of the column; no is nb."""
+def language(
+    asked: Iterable[str], expected: list[str], candidates: list[str] | None, sides: Sequence[str] = SIDES
+) -> Rule:
+    """True if langid.py recognises another language than the ``expected`` one of the column; no is nb.
+
+    sides: those of the columns.
+    """
     identifier = Identifier(candidates)
     right = {
         column: np.array([means(label, expected[column]) for label in identifier.classes])
-        for column in map(SIDES.index, sides)
+        for column in map(sides.index, asked)
     }
 
     def rule(measured: Measured, rows: Rows) -> Dropped:
@@ -135,15 +138,16 @@ OF_PAIRS = ("length_ratio", "identical", "digit_mismatch")  # meaningless for mo
 
 
 def chosen(
-    settings: Cleaning | None, languages: list[str], held: Iterable[StrPath], characters: Characters
-) -> dict[str, Rule]:
-    """The rules that the settings enable, by reason; false and an empty list disable."""
+    settings: Cleaning | None, languages: list[str], held: Iterable[StrPath], characters: Characters,
+    sides: Sequence[str] = SIDES,
+) -> dict[str, Rule]:  # fmt: skip
+    """The rules that the settings enable, by reason; false and an empty list disable. sides: those of the columns."""
     rules: dict[str, Rule] = {"empty": empty}
     for reason, (key, factory) in REGISTRY.items() if settings else ():
         value = getattr(settings, key)
         if value is not False and (len(languages) > 1 or reason not in OF_PAIRS):
             rules[reason] = factory(value)
     rules["held_out"] = held_out(held, characters)
-    if settings and (sides := [side for side in settings.langid if side in SIDES[: len(languages)]]):
-        rules["language"] = language(sides, languages, settings.langid_languages)
+    if settings and (asked := [side for side in settings.langid if side in sides[: len(languages)]]):
+        rules["language"] = language(asked, languages, settings.langid_languages, sides)
     return rules

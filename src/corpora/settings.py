@@ -24,6 +24,8 @@ Format = Literal[
 Checksum = Annotated[str, limits(pattern="^[0-9a-f]{64}$")]
 Address = Annotated[str, limits(pattern="^https?://")]
 Off = Annotated[bool, limits(const=False)]  # of a rule
+SIDES = ("source", "target")
+TARGET_ONLY = "monolingual_target"  # the role of text that a backward teacher translates
 
 
 class Cleaning(Section, kw_only=True):
@@ -91,20 +93,23 @@ class Builtin(Section, kw_only=True):
 class Corpus(Section, kw_only=True):
     """A text from exactly one source, which is file, url, package, mtdata, sacrebleu or builtin."""
 
-    role: Literal["train", "monolingual", "dev", "test"]
-    """train (pairs), monolingual (source side only, which the teacher translates), dev or test."""
+    role: Literal["train", "monolingual", "monolingual_target", "dev", "test"]
+    """train (pairs), monolingual (source side only, which the teacher translates), monolingual_target (target side
+    only, for back_translation), dev or test."""
     weight: Positive = 1
     """Share in the students' mixture, relative to the other corpora. Corpora with the same weight are drawn equally
     often, whatever their sizes: give a large one more."""
     cleaning: Cleaning = field(default_factory=Cleaning)
-    """Where this corpus differs from the cleaning of the study. Training and monolingual corpora only."""
+    """Where this corpus differs from the cleaning of the study. Not of dev and test sets."""
     lines: Count | None = None
     """How many lines each file has. Checked when the corpus is fetched; the estimate of time and disk needs it."""
+    skip_lines: Natural = 0
+    """Lines before the first one that is taken; they count in no number."""
     max_lines: Count | None = None
     """Take only so many lines, the first ones; null takes all. For a random subset see sample."""
     sample: Count | None = None
     """Take a random subset of exactly so many lines, drawn with the seed of the study from those that are read; null
-    takes all. Training and monolingual corpora only. What is left out is counted as not_sampled."""
+    takes all. Not of dev and test sets. What is left out is counted as not_sampled."""
     licence: str = "unknown"
     """Terms of the text, recorded beside it."""
     mirror: str | None = None

@@ -8,6 +8,7 @@ The commands, in the order in which a study runs them:
 - ``select``: choose one hypothesis per sentence as the target that students learn, by BLEU or by minimum Bayes risk
 - ``words``: what a teacher holds most probable at each piece of the targets of an epoch, in shards
 - ``gather_words``: join these shards for a training
+- ``back_translation``: pairs of a backward teacher's translations, with noise and a tag if asked
 - ``drop``: leave the worst pairs out of a mixture
 
 What they share:

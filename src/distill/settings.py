@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import field
 from msgspec.structs import asdict
 
-from common.document import UNIQUE, Count, Natural, Number, Positive, Section, Seed, SomeShare, limits
+from common.document import UNIQUE, Count, Natural, Number, Positive, Section, Seed, Share, SomeShare, limits
 from nmt_frontier.search.sampling import Sampling
 
 Device = Literal["cpu", "cuda"]
@@ -74,6 +74,30 @@ class TranslationSettings(Section):
     def prefix(self, number: int) -> Prefix:
         """Of a teacher, by its place."""
         return (self.prefixes[number] if self.prefixes else None) or Prefix()
+
+
+BLANK = "<mask>"  # the piece that noise writes for a word
+
+
+class Noise(Section):
+    """Changes words of a translation; with the defaults as Edunov et al. 2018 do after a beam search. In a language
+    without spaces a character is a word. None if null."""
+
+    delete: Share = 0.1
+    """Probability that a word is left out; one always stays."""
+    blank: Share = 0.1
+    """Probability that the piece <mask> stands for a word that stays."""
+    swap: Natural = 3
+    """Words change places at random, none by more than so many."""
+
+
+class BackTranslationSettings(Section):
+    """Of ``back_translation``. language: of the sources that it writes. tag: what they begin with."""
+
+    language: str
+    seed: Seed = 1
+    noise: Noise | None = None
+    tag: str | None = None
 
 
 class Example(Section):

@@ -58,9 +58,11 @@ def without_page(study: Path) -> Page:
         "note": None,
         "configuration": None,
         "trained": [
-            path.parent.name for path in sorted(study.glob(LEARNING.format("*"))) if "training" in read_json(path)
+            path.parent.name
+            for path in sorted(study.glob(LEARNING.format("*")))
+            if "training" in (learning := read_json(path)) and learning["role"] != "backward"
         ],
-        "corpora": [name for name, role in roles.items() if role in ("train", "monolingual")],
+        "corpora": [name for name, role in roles.items() if role not in ("dev", "test")],
         "dev": [name for name, role in roles.items() if role == "dev" and name in covered],
         "timed": [name for name, role in roles.items() if role == "test" and name in covered],
         "jobs": [],

@@ -8,7 +8,8 @@ From files to an effective configuration:
 - ``schema``: what the JSON schema refuses, in our words; the folder of results, the hash of a configuration
 - ``expansion``: YAML files merged with those that they extend, and every entry with the settings of the whole study
 - ``checks``: the rules that a schema cannot express; ``system_checks``: those of teachers and students;
-  ``http_checks``: those of teachers behind HTTP; ``word_checks``: those of teachers that teach word by word
+  ``http_checks``: those of teachers behind HTTP; ``word_checks``: those of teachers that teach word by word;
+  ``back_translation_checks``: those of back-translation
 - ``precision``: the engine and the type that teachers compute with
 - ``machine_checks``: what a run lacks on this machine, asked when its first job starts
 - ``available``: whether the corpora can be had (command)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from corpora.language_codes import means
-from corpora.settings import Corpus
+from corpora.settings import TARGET_ONLY, Corpus
 from corpora.sources import SOURCES, given, source_of
-from corpora.sources.source import languages
+from corpora.sources.source import languages, sides
 from decode import engines
 from decode.engines.ctranslate2 import CTranslate2
 from findings.cost import PRICES
@@ -15,7 +15,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.search.engine import Engine
 from nmt_frontier.search.native import Native
 from nmt_frontier.search.sampling import MOST_SAMPLES
-from study import http_checks, system_checks, word_checks
+from study import back_translation_checks, http_checks, system_checks, word_checks
 from study.configuration import StudyConfiguration
 from study.configuration.systems import AugmentationSection, MixtureSection
 from study.expansion import listed_prices
@@ -24,9 +24,12 @@ from study.precision import default_type, engine, obstacle, shapes
 from study.resources import read_size
 from study.schema import RESERVED, suggestion
 from study.systems import (
+    BACKWARD,
     ORIGINAL,
+    all_teachers,
     asked,
     assistants,
+    back_translated,
     hypotheses,
     learned_from,
     splits_as_study,
@@ -61,6 +64,7 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
     yield from system_checks.problems(config)
     yield from mixture_problems(config)
     yield from http_checks.mixture_problems(config)
+    yield from back_translation_checks.problems(config)
     yield from corpus_problems(config)
     yield from vocabulary_problems(config)
     measured: list[type[Engine]] = [CTranslate2, *(engines.ENGINES[name] for name in config.decoding.engines)]
@@ -97,7 +101,7 @@ def _cleaning_problems(path: str, corpus: Corpus, config: StudyConfiguration) ->
             yield f"{path}.sample: {corpus.role} sets are taken whole, or up to max_lines"
         return
     candidates, codes = corpus.cleaning.langid_languages, languages(corpus, [config.source, config.target])
-    for side, code in zip(("source", "target"), codes, strict=False):
+    for side, code in zip(sides(corpus), codes, strict=True):
         if side in corpus.cleaning.langid and candidates and not any(means(label, code) for label in candidates):
             yield f"{path}.cleaning.langid_languages: {code}, the language of the {side} side, is not among them"
 
@@ -116,6 +120,8 @@ def teacher_problems(config: StudyConfiguration) -> Iterator[str]:
         yield f"distillation.sampling: all teachers answer over HTTP, which have {own}; leave it out"
     elif distillation.sampling and not used.samples:
         yield f"distillation.sampling: {used.label} draws no samples here{remedy}"
+    if config.back_translation and config.back_translation.sampling and not used.samples:
+        yield f"back_translation.sampling: {used.label} draws no samples here{remedy}"
     yield from word_checks.engine_problems(config, remedy)
     for name, mixture in config.mixtures.items():
         if mixture.ensemble == "token_by_token" and not used.ensembles:
@@ -167,7 +173,8 @@ def _mixture_problems(path: str, mixture: MixtureSection, config: StudyConfigura
         yield f"{path}.teacher: {mixture.teacher!r} is not one of the teachers {names[0]} or of the students {names[1]}"
     for corpus in mixture.weights or ():
         role = config.corpora[corpus].role if corpus in config.corpora else None
-        allowed = ["train"] if original else ["train", "monolingual"]
+        back = [TARGET_ONLY] * bool(config.back_translation)
+        allowed = ["train", *back] if original else ["train", "monolingual"]
         if role not in allowed:
             yield f"{path}.weights.{corpus}: is not a corpus with the role {' or '.join(allowed)}"
     teacher = translated_by(config, path.removeprefix("mixtures."))
@@ -216,9 +223,10 @@ def vocabulary_problems(config: StudyConfiguration) -> Iterator[str]:
     if of not in config.mixtures:
         yield f"{path}: {of!r} is not one of the mixtures {', '.join(config.mixtures)}"
         return
-    for name in learned_from(config, of):
+    backward = [BACKWARD] if back_translated(config, of) else []
+    for name in [*learned_from(config, of), *backward]:
         if splits_as_study(teacher := teacher_entry(config, name)):
-            trained = teacher.shape or name not in config.teachers
+            trained = teacher.shape or name not in all_teachers(config)
             remedy = "take a teacher from elsewhere" if trained else "give it a tokenization of its own"
             yield f"{path}: {of} is made by {name}, which splits text with this vocabulary itself; {remedy}"
 

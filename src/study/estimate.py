@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from study.asking import asking
 from study.configuration import StudyConfiguration
 from study.rates import Rates
-from study.systems import Trained
+from study.systems import BACKWARD, Trained
 from study.workload import GPU_DECODING, GPU_TRAINING, JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Work
 
 LINE_SECONDS = 1 / 45_000  # per pair: reading, all rules and gathering (results/reference/benchmarks/corpora.json)
@@ -67,6 +67,7 @@ def stages(work: Work) -> dict[str, list[float]]:
     shards += config.distillation.shards * config.distillation.epochs * len(work.words)
     return {
         "corpora and vocabulary": _divided(texts, len(config.corpora) * config.cleaning_shards),
+        **back_translation(work),
         "training on original data": trainings(work, original),
         "distillation": _divided(translated, shards),
         "training on translations": trainings(work, [system for system in on_cpu if system not in original]),
@@ -74,6 +75,16 @@ def stages(work: Work) -> dict[str, list[float]]:
         ALONE: [work.timing_seconds(system) for system in work.measured],
         "report": _divided(REPORT_JOBS * JOB_STARTS * python, REPORT_JOBS),
     }
+
+
+def back_translation(work: Work) -> dict[str, list[float]]:
+    """The training of the backward teacher and its translations, if a study has any, as a stage."""
+    if not work.back_translated:
+        return {}
+    shards = work.config.distillation.shards * len(work.back_translated)
+    translated = 0.0 if work.teachers_on_gpu else all_back_translations(work)
+    trained = [system for system in work.learners if system.role == BACKWARD and not work.trained_on_gpu(system)]
+    return {"back-translation": [*trainings(work, trained), *_divided(translated, shards)]}
 
 
 def _divided(seconds: float, jobs: int) -> list[float]:
@@ -90,8 +101,10 @@ def trainings(work: Work, systems: Iterable[Trained]) -> list[float]:
 def gpu_hours(work: Work) -> dict[str, tuple[float, float]]:
     """Hours of one GPU by stage, and the floating-point operations per second that they assume."""
     hours: dict[str, tuple[float, float]] = {}
-    if training := [system for system in work.trained if work.trained_on_gpu(system)]:
+    if training := [system for system in work.learners if work.trained_on_gpu(system)]:
         hours["training"] = (sum(map(work.training_seconds, training)) / 3600, GPU_TRAINING)
+    if work.teachers_on_gpu and work.back_translated:
+        hours["back-translation"] = (all_back_translations(work) / 3600, GPU_DECODING)
     if work.teachers_on_gpu and work.selected:
         hours["distillation"] = (all_translations(work) / 3600, GPU_DECODING)
         if work.rescores:
@@ -103,6 +116,11 @@ def all_translations(work: Work) -> float:
     """Seconds of the translations by teachers that something is learned from."""
     todo = ((name, work.sizes[corpus]) for corpus in work.selected for name in work.translators(corpus))
     return sum(work.translation_seconds(teacher, sentences) for teacher, sentences in todo)
+
+
+def all_back_translations(work: Work) -> float:
+    """Seconds of the translations by the backward teacher."""
+    return sum(work.translation_seconds(BACKWARD, work.sizes[corpus]) for corpus in work.back_translated)
 
 
 def all_rescoring(work: Work) -> float:

@@ -155,5 +155,6 @@ def _with_named_shapes(config: Document) -> Document:
             values = registry()[values["like"]] | {key: value for key, value in values.items() if key != "like"}
         return {**entry, **({"shape": values} if values else {})}
 
-    kinds = ("teachers", "students")
-    return config | {kind: {name: spelled_out(e) for name, e in config.get(kind, {}).items()} for kind in kinds}
+    kinds, back = ("teachers", "students"), config.get("back_translation")
+    named = {kind: {name: spelled_out(e) for name, e in config.get(kind, {}).items()} for kind in kinds}
+    return config | named | ({"back_translation": back | {"teacher": spelled_out(back["teacher"])}} if back else {})

@@ -13,7 +13,7 @@ from findings.cost import Price
 from nmt_frontier.errors import UserError
 from study.asking import asking_seconds
 from study.rates import Rate
-from study.systems import Trained, hypotheses
+from study.systems import BACKWARD, Trained, hypotheses
 from study.workload import JOB_STARTS, MODEL_JOBS, REPORT_JOBS, StudyStage, Work
 
 # Choosing targets: CPU seconds of a comparison (EPYC of Zen 4, Multi30k, lists of 8), and how the number of comparisons
@@ -119,6 +119,7 @@ class _Planned:
     def groups(self) -> Iterator[Jobs]:
         yield from self._corpora()
         yield from self._translations()
+        yield from self._back_translations()
         yield from self._epochs()
         yield from self._trainings()
         yield from self._alignment()
@@ -156,8 +157,9 @@ class _Planned:
 
     def _made(self, mixture: str, corpus: str) -> str:
         """The group of jobs that makes a corpus of a mixture."""
-        translations = self._study.teachers.translations(mixture)
-        return f"gather_distilled {' '.join([*translations, corpus])}" if translations else f"gather_clean {corpus}"
+        if translations := self._study.teachers.translations(mixture):
+            return f"gather_distilled {' '.join([*translations, corpus])}"
+        return f"{'gather_back_translation' if corpus in self._work.back_translated else 'gather_clean'} {corpus}"
 
     def _translations(self) -> Iterator[Jobs]:
         work, shards, gpus = self._work, self._distillation.shards, int(self._work.teachers_on_gpu)
@@ -179,6 +181,18 @@ class _Planned:
                 yield self._group(rescored, StudyStage.RESCORING, seconds, shards, gpus=gpus, after=lists)
             yield from self._selections(corpus, sentences, [*lists, rescored])
 
+    def _back_translations(self) -> Iterator[Jobs]:
+        work, shards, gpus = self._work, self._distillation.shards, int(self._work.teachers_on_gpu)
+        for corpus in work.back_translated:
+            sentences, stage = work.sizes[corpus], StudyStage.BACK_TRANSLATION
+            lists, made = f"translate_shard {BACKWARD} {corpus}", f"back_translate_shard {corpus}"
+            after = [f"gather_clean {corpus}", f"train {BACKWARD}"]
+            seconds = work.translation_seconds(BACKWARD, sentences)
+            yield self._group(lists, stage, seconds, shards, gpus=gpus, after=after)
+            yield self._group(made, stage, sentences * self._seconds["select"], shards, after=[lists])
+            gathered = sentences * self._seconds["gather"]
+            yield self._group(f"gather_back_translation {corpus}", stage, gathered, after=[made])
+
     def _selections(self, corpus: str, sentences: int, lists: list[str]) -> Iterator[Jobs]:
         shards = self._distillation.shards
         for teacher, targets in sorted(self._work.selected.get(corpus, ())):
@@ -192,7 +206,7 @@ class _Planned:
 
     def _epochs(self) -> Iterator[Jobs]:
         epochs, seconds = self._distillation.epochs, self._seconds
-        for mixture in sorted({system.mixture for system in self._work.trained}):
+        for mixture in sorted({system.mixture for system in self._work.learners}):
             (corpora, made), pairs = self._mixed(mixture), self._work.epoch(mixture)
             drawn = self._read(corpora) + pairs * seconds["draw: write"]
             if self._study.mixtures.aligner(mixture):
@@ -227,8 +241,9 @@ class _Planned:
         return self._group("vocabulary", StudyStage.VOCABULARY, total, cores=THREADS, after=after)
 
     def _trainings(self) -> Iterator[Jobs]:
-        for system in self._work.trained:
-            stage = StudyStage.TEACHERS if system.role == "teacher" else StudyStage.STUDENTS
+        stages = {BACKWARD: StudyStage.BACK_TRANSLATION, "teacher": StudyStage.TEACHERS}
+        for system in self._work.learners:
+            stage = stages.get(system.role, StudyStage.STUDENTS)
             reserved = self._reserved(system)  # several GPUs count as so many times as fast
             seconds = self._work.training_seconds(system) / (reserved["gpus"] or reserved["cores"])
             after = [f"encode {system.mixture}", f"train {system.start_from}"]

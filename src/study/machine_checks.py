@@ -11,6 +11,7 @@ from formats import ctranslate2_products
 from nmt_frontier import machine
 from nmt_frontier.search.native import Native
 from study.plan import StudyPlan
+from study.systems import teacher_key
 
 NOT_BUILT = "the native engine is not installed here: run make install"
 
@@ -39,10 +40,11 @@ def _type_problems(path: str, name: str) -> Iterator[str]:
 def _without_native(study: StudyPlan) -> Iterator[str]:
     """A line for each model that CTranslate2 does not decode in place of the native engine, or does not teach."""
     for name in study.teachers.computed if study.teachers.engine == Native.name else ():
+        key = teacher_key(study.config, name)
         if name in study.teachers.imported:
-            yield f"teachers.{name}: {NOT_BUILT}, or set distillation: {{engine: ctranslate2}}"
+            yield f"{key}: {NOT_BUILT}, or set distillation: {{engine: ctranslate2}}"
         elif not study.models.runs_in_ctranslate2(name):
-            yield f"teachers.{name}: {NOT_BUILT}; no other engine translates with it"
+            yield f"{key}: {NOT_BUILT}; no other engine translates with it"
     for name, student in study.config.students.items():
         if student.words:
             yield f"students.{name}.words: {NOT_BUILT}; no other engine tells the most probable pieces"

@@ -12,7 +12,7 @@ from decode.engines.ctranslate2 import CTranslate2
 from formats.shape import Values
 from nmt_frontier.search.native import Native
 from study.configuration import StudyConfiguration
-from study.systems import assistants
+from study.systems import all_teachers, assistants, placed_teachers
 
 
 def chosen(config: StudyConfiguration) -> StudyConfiguration:
@@ -28,7 +28,7 @@ def default_engine(config: StudyConfiguration) -> str:
 
     The architecture of a teacher from elsewhere is unknown until it is there; CTranslate2 is the safe choice for it.
     """
-    teachers = [teacher for teacher in config.teachers.values() if not teacher.http]
+    teachers = [teacher for teacher in all_teachers(config).values() if not teacher.http]
     trained = (teachers or assistants(config)) and all(teacher.shape for teacher in teachers)
     return Native.name if trained and not obstacle(config) else CTranslate2.name
 
@@ -65,12 +65,12 @@ def obstacle(config: StudyConfiguration) -> str | None:
 
 def shapes(config: StudyConfiguration) -> dict[str, Values]:
     """Those of the teachers that are trained here, students that teach others among them, by their keys."""
-    teachers = {f"teachers.{name}": teacher.shape for name, teacher in config.teachers.items() if teacher.shape}
+    teachers = {path: teacher.shape for path, teacher in placed_teachers(config).items() if teacher.shape}
     taught = {f"students.{system.student}": system.shape for system in assistants(config).values()}
     return {path: shape.document for path, shape in teachers.items()} | taught
 
 
 def warnings(config: StudyConfiguration) -> Iterator[str]:
     """A line if the study names an engine that cannot translate for it."""
-    if (config.teachers or assistants(config)) and engine(config) != config.distillation.engine:
+    if (all_teachers(config) or assistants(config)) and engine(config) != config.distillation.engine:
         yield f"distillation.engine: {Native.name} {obstacle(config)}; {CTranslate2.label} translates in its place"

@@ -33,7 +33,8 @@ def size(corpus: Corpus) -> int | None:
 
 def read_size(corpus: Corpus) -> int | None:
     """The most lines that are read to get them; None if the configuration leaves that open."""
-    sizes = [corpus.lines, corpus.max_lines, corpus.builtin and corpus.builtin.sentences]
+    left = corpus.lines and max(corpus.lines - corpus.skip_lines, 0)
+    sizes = [left, corpus.max_lines, corpus.builtin and corpus.builtin.sentences]
     return min((number for number in sizes if number), default=None)
 
 

@@ -37,7 +37,7 @@ def plan(study: StudyConfiguration, machine: cost.Price, sizes: list[int], kept:
     if work.unknown:
         unknown = ", ".join(work.unknown)
         raise UserError(f"{study.study}: a plan needs the size of {unknown}; set lines or parameters")
-    if on_cpu := [system.name for system in work.trained if not work.trained_on_gpu(system)]:
+    if on_cpu := [system.name for system in work.learners if not work.trained_on_gpu(system)]:
         trained = f"trained on CPUs: {', '.join(on_cpu)}"
         raise UserError(f"{study.study}: {trained}; plans are for trainings on device: cuda")
     node, groups, disk = Node.of(machine), jobs(work, kept.text), work.disk()
@@ -95,8 +95,8 @@ def rates(kept: Shipped) -> list[Document]:
 
 def assumed(work: Work) -> Document:
     """What was not measured. sentences_per_second: translated by a teacher on one GPU, by the name of the teacher."""
-    beam = work.config.distillation.width
-    operations = {name: 2 * beam * TOKENS * work.teacher_parameters(name) for name in work.study.teachers.computed}
+    computed = work.study.teachers.computed
+    operations = {name: 2 * work.width(name) * TOKENS * work.teacher_parameters(name) for name in computed}
     return {
         "gpu_training_operations_per_second": GPU_TRAINING,
         "gpu_decoding_operations_per_second": GPU_DECODING,

@@ -9,16 +9,27 @@ from study.configuration import StudyConfiguration
 from study.configuration.systems import StudentSection, TeacherSection
 from study.expansion import BATCHES, LENGTHS
 from study.schema import suggestion
-from study.systems import ENSEMBLES, ORIGINS, assistants, is_folder, learned_from, students, systems, untrained
+from study.systems import (
+    ENSEMBLES,
+    ORIGINS,
+    assistants,
+    backward,
+    is_folder,
+    learned_from,
+    placed_teachers,
+    students,
+    systems,
+    untrained,
+)
 from train.settings import PhaseSection, TrainingSection
 
 
 def problems(config: StudyConfiguration) -> Iterator[str]:
-    for name, teacher in config.teachers.items():
-        yield from _teacher_problems(f"teachers.{name}", teacher)
-        yield from http_checks.teacher_problems(f"teachers.{name}", teacher)
-        yield from _shape_problems(f"teachers.{name}", teacher)
-        yield from _sampling_problems(f"teachers.{name}.training", teacher.training, config)
+    for path, teacher in placed_teachers(config).items():
+        yield from _teacher_problems(path, teacher)
+        yield from http_checks.teacher_problems(path, teacher)
+        yield from _shape_problems(path, teacher)
+        yield from _sampling_problems(f"{path}.training", teacher.training, config)
     earlier = {name: teacher.shape.document for name, teacher in config.teachers.items() if teacher.shape}
     trained = students(config)
     for name, student in config.students.items():
@@ -28,7 +39,8 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
         yield from _sampling_problems(f"students.{name}.training", student.training, config)
         yield from word_checks.problems(f"students.{name}", student, config)
     yield from _training_problems("student_training", config.student_training)
-    names = [system.name for system in (*systems(config), *untrained(config))]  # names of folders
+    every = (*systems(config), *untrained(config), *filter(None, [backward(config)]))
+    names = [system.name for system in every]  # names of folders
     names += [*ENSEMBLES.values()] * (len(config.teachers) > 1)
     yield from (f"students: two systems have the name {name}" for name in sorted(set(names)) if names.count(name) > 1)
 
@@ -38,7 +50,7 @@ def _teacher_problems(path: str, teacher: TeacherSection) -> Iterator[str]:
     if len(given) != 1:
         yield f"{path}: needs exactly one of {', '.join(ORIGINS)}; it has {' and '.join(given) or 'none'}"
     elif given != ["shape"]:
-        surplus = [key for key in ("training", "seed", "start_from") if getattr(teacher, key) is not None]
+        surplus = [key for key in ("training", "seed", "mixture", "start_from") if getattr(teacher, key) is not None]
         yield from (f"{path}.{key}: is for a teacher that is trained here" for key in surplus)
         if (tokenization := teacher.tokenization) is not None:
             files = [file for file in (tokenization.sentencepiece, tokenization.bpe) if file is not None]
@@ -144,7 +156,7 @@ def _sampling_problems(path: str, training: TrainingSection | None, config: Stud
 
 def warnings(config: StudyConfiguration) -> Iterator[str]:
     """A line for each training that has fewer checkpoints than it is to average, or never ends its warm-up."""
-    trained = {f"teachers.{name}": teacher.training for name, teacher in config.teachers.items()}
+    trained = {path: teacher.training for path, teacher in placed_teachers(config).items()}
     trained |= {f"students.{name}": student.training for name, student in config.students.items()}
     for path, training in trained.items():
         if training is None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from common.document import Document, Number
+from corpora.settings import TARGET_ONLY
 from formats import shape
 from formats.shape import Values
 from nmt_frontier.importers.ctranslate2_model import ENVIRONMENTS, PATH_OPTIONS
@@ -15,6 +16,7 @@ from train.settings import Role, StartLayers, TrainingSection, WordsSection
 
 TRANSLATED = ("best", "interpolated", "mbr", "all")  # the targets that teachers make, as distill.select names them
 ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with their own weights
+BACKWARD = "backward"  # the teacher of back_translation
 ENSEMBLE = "ensemble"  # all teachers together: each translates, all score
 TOKEN_ENSEMBLE = "token-ensemble"  # all teachers together, which average their probabilities at every step
 ENSEMBLES = {"rescoring": ENSEMBLE, "token_by_token": TOKEN_ENSEMBLE}  # by the key of a mixture
@@ -41,6 +43,29 @@ def weights(config: StudyConfiguration, name: str) -> dict[str, Number]:
     return {corpus: values.weight for corpus, values in config.corpora.items() if values.role in roles}
 
 
+def all_teachers(config: StudyConfiguration) -> dict[str, TeacherSection]:
+    """The entries of the teachers, and that of the backward one, by their names."""
+    back = config.back_translation
+    return {**config.teachers, BACKWARD: back.teacher} if back else config.teachers
+
+
+def placed_teachers(config: StudyConfiguration) -> dict[str, TeacherSection]:
+    """The same by their keys in the configuration."""
+    return {teacher_key(config, name): entry for name, entry in all_teachers(config).items()}
+
+
+def teacher_key(config: StudyConfiguration, name: str) -> str:
+    """The key of a teacher in the configuration."""
+    backward = name == BACKWARD and name not in config.teachers
+    return "back_translation.teacher" if backward else f"teachers.{name}"
+
+
+def back_translated(config: StudyConfiguration, name: str) -> list[str]:
+    """The corpora of a mixture that are back-translations."""
+    corpora = config.corpora
+    return [corpus for corpus in weights(config, name) if corpus in corpora and corpora[corpus].role == TARGET_ONLY]
+
+
 def learned_from(config: StudyConfiguration, name: str) -> list[str]:
     """The teachers whose translations a mixture is made of."""
     entry = mixture(config, name)
@@ -64,7 +89,7 @@ def translated_by(config: StudyConfiguration, name: str) -> str | None:
 
 def teacher_entry(config: StudyConfiguration, name: str) -> TeacherSection:
     """The entry of a teacher; that of a student which teaches others says nothing, like one of a trained teacher."""
-    return config.teachers.get(name) or TeacherSection()
+    return all_teachers(config).get(name) or TeacherSection()
 
 
 def hypotheses(config: StudyConfiguration, teacher: str | None) -> int:
@@ -136,7 +161,7 @@ class StudySystem:
     """
 
     name: str
-    role: str  # teacher, student, control or untrained
+    role: str  # teacher, student, control, backward or untrained
     student: str
     mixture: str | None
     seed: int | None
@@ -163,15 +188,22 @@ class Trained(StudySystem):
 
 def systems(config: StudyConfiguration) -> list[StudySystem]:
     """All teachers, trained here or not, then the students."""
-    return [*(_teacher(name, entry, config.seed) for name, entry in config.teachers.items()), *students(config)]
+    teachers = (_teacher(name, entry, config.seed, "teacher") for name, entry in config.teachers.items())
+    return [*teachers, *students(config)]
 
 
-def _teacher(name: str, entry: TeacherSection, default_seed: int) -> StudySystem:
+def backward(config: StudyConfiguration) -> StudySystem | None:
+    """The teacher of back_translation."""
+    back = config.back_translation
+    return _teacher(BACKWARD, back.teacher, config.seed, "backward") if back else None
+
+
+def _teacher(name: str, entry: TeacherSection, default_seed: int, role: Role) -> StudySystem:
     shape = entry.shape.document if entry.shape else None
     if not shape or not entry.training:
-        return StudySystem(name, "teacher", name, None, None, shape)
-    seed = default_seed if entry.seed is None else entry.seed
-    return Trained(name, "teacher", name, ORIGINAL, seed, shape, entry.training, entry.start_from)
+        return StudySystem(name, role, name, None, None, shape)
+    seed, learned = default_seed if entry.seed is None else entry.seed, entry.mixture or ORIGINAL
+    return Trained(name, role, name, learned, seed, shape, entry.training, entry.start_from)
 
 
 def students(config: StudyConfiguration) -> list[Trained]:
@@ -201,13 +233,15 @@ def assistants(config: StudyConfiguration) -> dict[str, Trained]:
 
 def trained_before(config: StudyConfiguration, names: Iterable[str]) -> dict[str, Trained]:
     """The systems whose trainings must end before there are translations for these mixtures."""
-    trained = {system.name: system for system in systems(config) if isinstance(system, Trained)}
+    every = (*systems(config), backward(config))
+    trained = {system.name: system for system in every if isinstance(system, Trained)}
     waiting, found = [teacher for name in names for teacher in learned_from(config, name)], dict[str, Trained]()
     while waiting:
         name = waiting.pop()
         if name in trained and name not in found:
             found[name] = system = trained[name]
             waiting += [*learned_from(config, system.mixture), *filter(None, [system.start_from])]
+            waiting += [BACKWARD] if back_translated(config, system.mixture) else []
             waiting += taught_by(config, system.words) if system.words else []
     return found
 
@@ -244,13 +278,13 @@ def is_folder(start: str) -> bool:
 def absent_models(config: StudyConfiguration) -> list[str]:
     """A line for each file or folder that a model from elsewhere needs and that is not there."""
     absent = []
-    for name, teacher in config.teachers.items():
+    for name, teacher in all_teachers(config).items():
         environment = teacher.converted and teacher.converted.environment
         commands = ENVIRONMENTS.get(teacher.converted.toolkit) if teacher.converted else None
         for path in (path for path in dict.fromkeys(teacher_paths(teacher)) if not Path(path).exists()):
             remedy = f"; make it: {commands.format(path)}" if commands and path == environment else ""
             absent.append(f"{name}: no {path}{remedy}")
-    entries: dict[str, TeacherSection | StudentSection] = {**config.teachers, **config.students}
+    entries: dict[str, TeacherSection | StudentSection] = {**all_teachers(config), **config.students}
     starts = [(name, entry.start_from) for name, entry in entries.items() if entry.start_from]
     starts = [(name, start) for name, start in starts if is_folder(start)]
     return absent + [f"{name}: no {start}" for name, start in starts if not Path(start).is_dir()]

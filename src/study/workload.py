@@ -16,7 +16,7 @@ from study.configuration import StudyConfiguration
 from study.plan import StudyPlan
 from study.rates import WIDTH, Rates
 from study.resources import TOKENS, operations, read_size, size, trained_tokens
-from study.systems import ENSEMBLE, TOKEN_ENSEMBLE, StudySystem, Trained, hypotheses
+from study.systems import BACKWARD, ENSEMBLE, TOKEN_ENSEMBLE, StudySystem, Trained, hypotheses, teacher_entry
 from train import precision
 from train.schedule import kept_checkpoints
 
@@ -57,6 +57,7 @@ class StudyStage(StrEnum):
     SUBSETS = "random subsets"
     CLEANING = "cleaning"
     GATHERING = "gathering"
+    BACK_TRANSLATION = "back-translation"
     TEACHERS = "training of teachers"
     TRANSLATION = "translation by the teachers"
     RESCORING = "rescoring by the ensemble"
@@ -74,6 +75,7 @@ class StudyStage(StrEnum):
 class Work:
     """What a study has to do. Seconds are of one core, at the given rates.
 
+    back_translated: the corpora that a backward teacher translates for a system. learners: what is trained, with it.
     unknown: corpora and models that count as nothing, as their size is not known yet.
     """
 
@@ -87,9 +89,15 @@ class Work:
         self.sizes = {name: size(config.corpora[name]) or 0 for name in self.study.corpora.training}
         self.sizes |= {copy: self.sizes[corpus] for copy, corpus in self.study.mixtures.changed.items()}
         self.read = {name: read_size(config.corpora[name]) or 0 for name in self.study.corpora.training}
-        self.pairs = sum(self.sizes.values())  # with the changed copies
+        alone = self.study.corpora.target_only
+        mixtures = {*(system.mixture for system in self.trained), *filter(None, [config.vocabulary.of])}
+        drawn = {name for mixture in mixtures for name in self.study.mixtures.drawn(mixture)}
+        self.back_translated = [name for name in alone if name in drawn]
+        systems = self.study.systems.learners.values()
+        self.learners = [each for each in systems if each.role != BACKWARD or self.back_translated]
+        self.pairs = sum(number for name, number in self.sizes.items() if name not in alone)  # with the changed copies
         self.unknown = [name for name in self.read if not self.sizes[name]]
-        self.unknown += [system.name for system in self.trained if not self.parameters(system)]
+        self.unknown += [system.name for system in self.learners if not self.parameters(system)]
         elsewhere = [name for name in self.study.teachers.computed if not self.study.systems[name].shape]
         self.unknown += [f"teacher {name}" for name in elsewhere if not self.teacher_parameters(name)]
 
@@ -110,8 +118,7 @@ class Work:
         system = self.study.systems.get(name)
         if system and system.shape:
             return self.parameters(system)
-        teacher = self.config.teachers.get(name)
-        return float((teacher and teacher.parameters) or 0)
+        return float(teacher_entry(self.config, name).parameters or 0)
 
     def translated(self, teacher: str, sentences: float) -> float:
         """Pieces that a teacher translates, times its parameters."""
@@ -164,11 +171,16 @@ class Work:
     def teachers_on_gpu(self) -> bool:
         return self.config.distillation.device == "cuda"
 
+    def width(self, teacher: str) -> int:
+        """Hypotheses of a sentence that a teacher extends at each step."""
+        back = self.config.back_translation
+        return back.width if back and teacher == BACKWARD else self.config.distillation.width
+
     def translation_seconds(self, teacher: str, sentences: float) -> float:
         """Seconds of a core, or of a GPU with two operations per parameter, hypothesis and piece; none over HTTP."""
         translated = self.translated(teacher, sentences)
         if self.teachers_on_gpu:
-            return translated * 2 * self.config.distillation.width / GPU_DECODING
+            return translated * 2 * self.width(teacher) / GPU_DECODING
         seconds = translated / 1e6 * self.rates.decoded * self._teachers_share
         if teacher == TOKEN_ENSEMBLE:
             searched = sentences * TOKENS * self.config.distillation.width * len(self.study.systems.teachers)
@@ -248,18 +260,21 @@ class Work:
         n_best_lists = self.pairs * (RECORD_BYTES / 2 + CANDIDATE_BYTES * config.distillation.n_best)
         chosen = sum(hypotheses(config, teacher) if targets == "all" else 1 for teacher, targets in self.selections)
         epoch = (RECORD_BYTES + PIECES_BYTES) * config.distillation.epochs
-        teachers = sum(self._checkpoints(system) for system in self.trained if system.role == "teacher")
-        students = sum(self._checkpoints(system) for system in self.trained if system.role != "teacher")
+        teaching = ("teacher", BACKWARD)
+        teachers = sum(self._checkpoints(system) for system in self.learners if system.role in teaching)
+        students = sum(self._checkpoints(system) for system in self.learners if system.role not in teaching)
+        back = sum(self.sizes[name] for name in self.back_translated)  # n-best lists, parts and the whole
         return {
             StudyStage.FETCH: sum(of_pair[name] * self.read[name] for name in names),
             StudyStage.SUBSETS: sampled,
             StudyStage.CLEANING: cleaned,
             StudyStage.GATHERING: cleaned,
+            StudyStage.BACK_TRANSLATION: back * (RECORD_BYTES / 2 + CANDIDATE_BYTES + 2 * RECORD_BYTES),
             StudyStage.TEACHERS: teachers,
             StudyStage.TRANSLATION: n_best_lists * len({*chain.from_iterable(map(self.translators, self.selected))}),
             StudyStage.RESCORING: n_best_lists * self.rescores,
             StudyStage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
-            StudyStage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.trained})),
+            StudyStage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.learners})),
             StudyStage.WORDS: sum(WORDS_BYTES * self.epoch(mixture) for _, mixture, _ in self.words)
             * config.distillation.epochs,
             StudyStage.STUDENTS: students,

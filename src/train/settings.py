@@ -110,7 +110,7 @@ class TrainingSection(Section, kw_only=True):
         return [self, *self.then]
 
 
-Role = Literal["teacher", "student", "control"]
+Role = Literal["teacher", "student", "control", "backward"]
 
 
 PROTECTED = "protected"  # the rule of train.augmentation whose symbols the vocabulary must have

@@ -9,7 +9,18 @@ import subprocess
 import pytest
 from forked import PLAIN_GRAPHS
 from models import folders
-from snakefile import TINY, TINY_ENSEMBLE, TINY_GIVEN, TINY_MULTI30K, dry_run, on_last_core, succeeded, warm_snakemake
+from snakefile import (
+    TINY,
+    TINY_BACK_TRANSLATION,
+    TINY_ENSEMBLE,
+    TINY_GIVEN,
+    TINY_MULTI30K,
+    dry_run,
+    on_last_core,
+    planned,
+    succeeded,
+    warm_snakemake,
+)
 
 from corpora.availability import available
 from distill import n_best_lists
@@ -151,6 +162,46 @@ def test_a_study_without_a_teacher_starts_at_the_student_and_picks_its_map(tmp_p
         allowed = 0.3 if record["int8_saturates"] else 0.05
         assert abs(record["target_tokens"] / record["reference_tokens"] - 1) < allowed
     assert (study / "models/wngt2020-4-3-untrained/int8/README.md").read_text().count("mean nothing") == 1
+
+
+@pytest.mark.skipif(not Native.supported(), reason="the native engine is not installed here")
+def test_back_translations_for_a_teacher_and_a_control(tmp_path):
+    succeeded(warm_snakemake("explain", "--configfile", TINY_BACK_TRANSLATION, cwd=tmp_path, timeout=1200))
+    study = tmp_path / "results/test-tiny-back-translation"
+    learning = read_json(study / "systems/backward/learning.json")
+    assert learning["role"] == "backward" and len(learning["validation"]) == 1
+    german = [record for (record,) in records.read(study / "corpora/clean/german.tsv.zst")]
+    lists = [
+        each for part in (1, 2) for each in n_best_lists.read(study / f"n-best/backward/german/{part}-of-2.tsv.zst")
+    ]
+    assert [each.source for each in lists] == german and max(len(each.hypotheses) for each in lists) == 1
+    pairs, counts = (
+        [*records.read(study / "back-translated/german.tsv.zst")],
+        read_json(study / "back-translated/german.json"),
+    )
+    assert (counts["lines_in"], counts["lines_out"]) == (len(german), len(pairs)) and len(pairs) > 100
+    assert {source.split()[0] for source, _ in pairs} == {"<BT>"} and {target for _, target in pairs} <= {*german}
+    words = [word for source, _ in pairs for word in source.split()[1:]]
+    assert 0 < words.count("<mask>") < len(words) / 2
+    drawn = {name: read_json(study / f"training/{name}.1.json")["corpora"] for name in ("augmented", "original")}
+    assert {one["name"]: one["share"] for one in drawn["augmented"]} == {"grammar": 0.5, "german": 0.5}
+    assert [one["name"] for one in drawn["original"]] == ["grammar"]
+    assert "<BT>" in (study / "training/augmented.1.source").read_text().split()
+    seen = {
+        name: read_json(study / f"systems/{name}/learned.json")["shares"]
+        for name in ("teacher", "deep", "deep-augmented")
+    }
+    assert seen["teacher"] == seen["deep-augmented"] == {"german": 0.5, "grammar": 0.5} and seen["deep"] == {
+        "grammar": 1
+    }
+    gap = read_json(study / "report/gap.json")["test_sets"]["test"]["beams"]["4"]["systems"]
+    assert [row["system"] for row in gap] == ["teacher", "deep", "deep-augmented"]  # the backward one is none
+
+    other = tmp_path / "study.yaml"
+    other.write_text(json.dumps({"extends": str(TINY_BACK_TRANSLATION), "back_translation": {"noise": {"swap": 1}}}))
+    run = dry_run("explain", "--configfile", other, cwd=tmp_path)
+    assert planned(run)["back_translate_shard"] == 2 and planned(run)["translate_shard"] == 2  # those of the teacher
+    assert "logs/translate_backward" not in run.stdout and "train_backward_teacher" not in planned(run)
 
 
 def test_a_cut_of_multi30k(tmp_path):

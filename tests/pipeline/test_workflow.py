@@ -50,6 +50,22 @@ def test_files_that_a_person_downloads_are_asked_for_then_planned(tmp_path):
     assert run.stderr.count("model is not there: teacher-4: no wmt22-efficiency/") == 2
 
 
+def test_a_backward_teacher_may_come_from_elsewhere(tmp_path):
+    """It splits text itself, and what is not drawn is not translated."""
+    back = "{teacher: {ctranslate2: /there, tokenization: {sentencepiece: /there/model}}}"
+    german = "{role: monolingual_target, builtin: {split: test2, sentences: 9}}"
+    mixtures = "{back: {targets: original, weights: {grammar: 1, german: 1}}}"
+    changes = f"corpora: {{german: {german}}}\nback_translation: {back}\nmixtures: {mixtures}\n"
+    run = dry_run("-p", "--configfile", extended(tmp_path, OFFLINE, changes), cwd=tmp_path)
+    assert "import_teacher" not in planned(run) and "model is not there: backward: no /there" in run.stderr
+    students = "students: {deep: {mixtures: [distilled, back]}}"
+    run = dry_run("-p", "--configfile", extended(tmp_path, OFFLINE, changes + students), cwd=tmp_path)
+    assert planned(run)["import_teacher"] == planned(run)["gather_back_translation"] == 1
+    (call,) = {*re.findall(r"distill.translate (.*?) --input \S*german\S* --shard 1/", run.stdout)}
+    assert '"languages": ["de", "en"]' in call and "/there/model" in call
+    assert "systems/backward/imported/" in run.stdout and "train_backward_teacher" not in planned(run)
+
+
 def test_search_is_planned_with_a_system_that_can_be_measured(tmp_path):
     study = extended(tmp_path, OFFLINE, "search: {system: tiny}")
     plan = succeeded(dry_run("search", "--configfile", study, cwd=tmp_path))

@@ -18,7 +18,7 @@ from snakemake.exceptions import WorkflowError
 from study import machine_checks, precision, rates, system_checks
 from study.config import read
 from study.estimate import estimate
-from study.systems import TRANSLATED, absent_models
+from study.systems import BACKWARD, TRANSLATED, absent_models
 from study.plan import StudyPlan
 from study.job_limits import Requests
 

@@ -100,8 +100,11 @@ rule clean:
         languages=lambda w: study.corpora.languages(w.corpus),
         rules=lambda w: as_json(study.config.corpora[w.corpus].cleaning),
         rejected=lambda w, output: f"--rejected {output.rejected}" if study.config.keep_rejected else "",
+        # Not watched either: it follows from the role, which `fetch` watches.
+        sides=lambda w, output: " ".join(study.corpora.sides(w.corpus)),
     shell:
         "python -m corpora.clean --input {input.corpus} --shard {params.shard} --languages {params.languages}"
+        " --sides {params.sides}"
         " --rules {params.rules:q} --held-out {input.held_out} --output {output.shard} {params.rejected} 2> {log}"
 
 

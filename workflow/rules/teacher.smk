@@ -1,10 +1,10 @@
 # Teachers that are not trained here, for the engine that distils.
-from study.systems import teacher_paths
+from study.systems import teacher_entry, teacher_paths
 
 
 rule import_teacher:
     input:
-        files=lambda w: list(filter(os.path.exists, teacher_paths(study.config.teachers[w.system]))),  # a dry run goes on without
+        files=lambda w: list(filter(os.path.exists, teacher_paths(teacher_entry(study.config, w.system)))),  # a dry run goes on without
         vocabulary=lambda w: study.teachers.vocabulary_for(w.system),
     output:
         folder=directory(study.paths.imported_model("{system}", study.teachers.imported_format)),

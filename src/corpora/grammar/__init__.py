@@ -31,8 +31,11 @@ def split_of(sentence: str) -> str:
     return next(split for split, bound in SPLITS.items() if place < bound)
 
 
-def generate(target: str, split: str, sentences: int, seed: int) -> Iterator[Record]:
-    """Distinct English sentences of a split, each with a translation unless monolingual. Raises UserError."""
+def generate(target: str, split: str, sentences: int, seed: int, translated: bool = False) -> Iterator[Record]:
+    """Distinct English sentences of a split, each with a translation; those of monolingual only if ``translated``.
+
+    Raises UserError.
+    """
     if target not in REALISE:
         raise UserError(f"the built-in grammar has no language {target!r}; it has {', '.join(LANGUAGES)}")
     if split not in SPLITS:
@@ -45,4 +48,5 @@ def generate(target: str, split: str, sentences: int, seed: int) -> Iterator[Rec
         if text in seen or split_of(text) != split:
             continue
         seen.add(text)
-        yield (text,) if split == "monolingual" else (text, REALISE[target](meaning, source))
+        alone = split == "monolingual" and not translated
+        yield (text,) if alone else (text, REALISE[target](meaning, source))

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from corpora import settings
 from corpora.readers.reader import Block, Input, Unread, rows
-from corpora.sources.source import Source, Text
+from corpora.settings import SIDES
+from corpora.sources.source import Source, Text, sides
 
 # The grammar is imported where it is used; only built-in studies need it.
 
@@ -18,9 +19,11 @@ class GeneratedText(Text):
     def blocks(self) -> Iterator[Block]:
         from corpora.grammar import generate
 
-        source, columns = self._source, len(self._source.languages)
-        sentences = generate(source.pair[-1], source.split, source.address.sentences, self._seed)
-        return rows((record[:columns] for record in sentences), Input(source.name, Unread()), columns)
+        source, columns = self._source, [SIDES.index(side) for side in sides(self._source.entry)]
+        asked = (source.pair[-1], source.split, source.address.sentences, self._seed)
+        sentences = generate(*asked, translated=1 in columns)
+        chosen = (tuple(record[column] for column in columns) for record in sentences)
+        return rows(chosen, Input(source.name, Unread()), len(columns))
 
 
 class Builtin(Source[settings.Builtin]):

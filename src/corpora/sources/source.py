@@ -11,7 +11,7 @@ from msgspec.json import encode
 
 from corpora.language_codes import Sides
 from corpora.readers.reader import BROKEN, NO_SIDE, Block, Unread
-from corpora.settings import Corpus
+from corpora.settings import SIDES, TARGET_ONLY, Corpus
 from nmt_frontier.errors import UserError
 
 Address = TypeVar("Address")
@@ -57,7 +57,8 @@ class Source(ABC, Generic[Address]):
 
     def _identity(self, address: Address | str) -> str:
         entry = self.entry
-        decisive = (self.key, address, entry.member, entry.columns, entry.query, entry.names, entry.variants)
+        part = (entry.skip_lines, entry.role == TARGET_ONLY)
+        decisive = (self.key, address, entry.member, entry.columns, entry.query, entry.names, entry.variants, *part)
         return encode(decisive, order="sorted").decode()
 
     @abstractmethod
@@ -73,9 +74,14 @@ class Source(ABC, Generic[Address]):
         """The text, downloaded if necessary. Raises UserError."""
 
 
+def sides(entry: Corpus) -> tuple[str, ...]:
+    """The sides that a corpus has: monolingual text has only one of SIDES."""
+    return {"monolingual": SIDES[:1], TARGET_ONLY: SIDES[1:]}.get(entry.role, SIDES)
+
+
 def languages(entry: Corpus, pair: list[str]) -> list[str]:
-    """The languages of a corpus: monolingual text has the source side only."""
-    return pair[:1] if entry.role == "monolingual" else pair
+    """The language of each side of a corpus."""
+    return [pair[SIDES.index(side)] for side in sides(entry)]
 
 
 MOST_LETTERS = 200  # of a list of codes
@@ -90,7 +96,7 @@ class CountedCorpus:
         self.name = name
         self.dropped: Counter[str] = Counter()
         self.remarks: list[str] = []
-        self._expected, self._maximum = entry.lines, entry.max_lines
+        self._expected, self._skipped, self._maximum = entry.lines, entry.skip_lines, entry.max_lines
         share = 0.0 if entry.role in WHOLE_ROLES else entry.invalid_share
         self._allowed = 1.0 if entry.invalid == "drop" else share
 
@@ -100,19 +106,22 @@ class CountedCorpus:
         for block in text.blocks():
             if not read:
                 gc.freeze()  # else cells of rows have the collector walk over all that is loaded: a tenth of TSV's time
+            first = max(self._skipped - read, 0)  # of the block that is taken
             read += len(block.columns[0])
             left = None if self._maximum is None else self._maximum - kept
-            rows = [row for row in range(len(block.columns[0])) if row not in block.dropped][:left]
+            rows = [row for row in range(first, len(block.columns[0])) if row not in block.dropped][:left]
             kept += len(rows)
             full = kept == self._maximum  # lines after the last one kept do not count as dropped
-            self.dropped.update(reason for row, reason in block.dropped.items() if not full or row < rows[-1])
-            yield _tsv(
-                [[column[row] for row in rows] for column in block.columns] if block.dropped or full else block.columns
-            )
+            taken = ((row, reason) for row, reason in block.dropped.items() if row >= first)
+            self.dropped.update(reason for row, reason in taken if not full or row < rows[-1])
+            whole = not (block.dropped or full or first)
+            yield _tsv(block.columns if whole else [[column[row] for row in rows] for column in block.columns])
             if full:
                 break
-        self._require_readable(read, text.unread)
+        self._require_readable(read - min(self._skipped, read), text.unread)
         has = f"; its languages are {', '.join(filter(None, text.sides))[:MOST_LETTERS]}" if any(text.sides) else ""
+        if not kept and self._skipped >= read > 0:
+            raise UserError(f"{self.name}: skip_lines leaves out all of its {read:,} lines; take fewer")
         if not kept:
             dropped = f"; of {read:,} lines all were dropped: {dict(self.dropped)}{has}" if read else ""
             raise UserError(f"{self.name}: the text is empty{dropped}")

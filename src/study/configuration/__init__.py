@@ -24,6 +24,7 @@ from study.configuration.measurements import (
     VocabularyMapSection,
 )
 from study.configuration.systems import (
+    BackTranslationSection,
     DistillationSection,
     MixtureSection,
     StudentSection,
@@ -65,6 +66,7 @@ class StudyConfiguration(Section, kw_only=True):
     exactly one of checkpoint, ctranslate2, converted and http. None is needed where all corpora are distilled
     already."""
     distillation: DistillationSection = field(default_factory=DistillationSection)
+    back_translation: BackTranslationSection | None = None
     mixtures: Annotated[dict[Name, MixtureSection], NOT_EMPTY] = field(
         default_factory=lambda: {"distilled": MixtureSection()}
     )

@@ -18,7 +18,7 @@ from common.document import (
     limits,
     written,
 )
-from distill.settings import Device, HttpSection, Prefix, Tokenization, TranslationSampling
+from distill.settings import BLANK, Device, HttpSection, Noise, Prefix, Tokenization, TranslationSampling
 from export.settings import Converted
 from train.settings import StartLayers, TrainingSection, WordsSection
 
@@ -119,6 +119,9 @@ class TeacherSection(Section, kw_only=True):
     """How it is trained."""
     seed: Seed | None = None
     """Of its training. That of the study if null."""
+    mixture: str | None = None
+    """What it learns from: a mixture with original targets, which may have back-translations. The mixture `original`,
+    that is the bilingual corpora, if null."""
     start_from: str | None = None
     """What its training begins with, as with students. Random weights if null."""
     checkpoint: str | None = None
@@ -174,6 +177,34 @@ class DistillationSection(Section, kw_only=True):
         return self.n_best if self.sampling else self.beam_size
 
 
+class BackTranslationSection(Section, kw_only=True):
+    """A backward teacher translates the corpora with the role monolingual_target into the source language, with the
+    engine, the type and the shards of `distillation`. A mixture with original targets that names such a corpus among
+    its weights draws these pairs (Sennrich et al. 2016); no other does. None if null."""
+
+    teacher: TeacherSection
+    """From the target language into the source: an entry like those of `teachers`, trained here or from elsewhere. It
+    is no system: neither timed nor exported."""
+    beam_size: Count = 4
+    """Its beam."""
+    sampling: TranslationSampling | None = None
+    """Draws a translation instead. Searches with the beam if null."""
+    noise: Noise | None = None
+    tag: Symbol | None = None
+    """A piece that every back-translated source begins with, such as <BT> (Caswell et al. 2019); it is added to the
+    vocabulary's symbols, and so is <mask> if noise writes it. None if null."""
+
+    @property
+    def width(self) -> int:
+        """As of DistillationSection."""
+        return 1 if self.sampling else self.beam_size
+
+    @property
+    def symbols(self) -> list[str]:
+        """The pieces that only back-translations have."""
+        return [*([self.tag] if self.tag else []), *([BLANK] if self.noise and self.noise.blank else [])]
+
+
 class AugmentationSection(Section, kw_only=True):
     """What is changed in the pairs of an epoch, by rule, with the share of the pairs that each rule changes."""
 
@@ -194,11 +225,11 @@ class MixtureSection(Section, kw_only=True):
     """A mixture of corpora, with the original targets or with those of the teachers."""
 
     targets: Literal["original", "best", "interpolated", "mbr", "all"] = "best"
-    """original (bilingual corpora only), best (the hypothesis the teachers like best; Kim and Rush 2016) or
-    interpolated (of the n-best the one with the highest sentence BLEU against the original target; best for monolingual
-    corpora), mbr (of the n-best the one with minimum Bayes risk: the highest expected sentence BLEU against all of
-    them; Kumar and Byrne 2004) or all (each of the n-best, with its source, is a pair; without epoch_pairs, an epoch is
-    as much longer)."""
+    """original (bilingual corpora, and back-translations that weights names), best (the hypothesis the teachers like
+    best; Kim and Rush 2016) or interpolated (of the n-best the one with the highest sentence BLEU against the original
+    target; best for monolingual corpora), mbr (of the n-best the one with minimum Bayes risk: the highest expected
+    sentence BLEU against all of them; Kumar and Byrne 2004) or all (each of the n-best, with its source, is a pair;
+    without epoch_pairs, an epoch is as much longer)."""
     teacher: str | None = None
     """The teacher whose translations these are, or a student above those that learn from them, by the name of its
     system (docs/teachers-and-students.md#chains). All teachers together, an ensemble, if null."""
@@ -209,7 +240,7 @@ class MixtureSection(Section, kw_only=True):
     vocabulary."""
     weights: Annotated[dict[Name, Positive], NOT_EMPTY] | None = None
     """Corpora with their weights. All training and, but for original, monolingual corpora with their own weights if
-    null."""
+    null. With original targets, those with the role monolingual_target are their back-translations."""
     drop_worst: Annotated[Number, limits(minimum=0, exclusiveMaximum=100)] = 0
     """Per cent of the pairs of every corpus that are left out, those with the lowest score."""
     augmentation: Annotated[AugmentationSection, NOT_EMPTY] | None = None

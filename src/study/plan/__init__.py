@@ -15,7 +15,7 @@ from study.plan.experiments import MapPlan, Models, RobustnessPlan, SearchPlan, 
 from study.plan.mixtures import Mixtures
 from study.plan.systems import Corpora, Paths, Systems, Teachers
 from study.schema import config_hash, results
-from study.systems import settings
+from study.systems import BACKWARD, settings
 from train.settings import TrainingSettings
 
 
@@ -76,12 +76,12 @@ class StudyPlan:
 
     def training(self, system: str) -> TrainingSettings:
         """What decides on the training of a system. More threads make no other training: all have the default here."""
-        trained = self.systems.trained[system]
+        trained = self.systems.learners[system]
         training = replace(trained.training, threads=2)
-        shape = present(trained.shape)
+        shape, language = present(trained.shape), self.pair[0 if trained.role == BACKWARD else 1]
         words = trained.words and replace(trained.words, teacher=None)  # their file has its name
         return TrainingSettings(
-            system, trained.role, shape, training, trained.seed, self.config.target, trained.start_layers, words
+            system, trained.role, shape, training, trained.seed, language, trained.start_layers, words
         )
 
     def description(self, system: str) -> Document:

@@ -11,6 +11,7 @@ from nmt_frontier.search.native import Native
 from study.configuration import StudyConfiguration
 from study.plan.mixtures import Mixtures
 from study.plan.systems import Corpora, Paths, Systems, Teachers
+from study.systems import all_teachers
 
 SPEED_TYPES = ("float32", "int8")  # which the speed tables compare, whatever else a study times
 DEVLIN_TYPES = ("float32", "int16", "int8")  # of the table of identities
@@ -114,7 +115,7 @@ class Models:
         or be newer than the translations, which would all be made anew.
         """
         teachers, paths = self.teachers, self.paths
-        distils = system in self.systems.teachers and (teachers.engine, teachers.type) == (CTranslate2.name, type)
+        distils = system in all_teachers(self.config) and (teachers.engine, teachers.type) == (CTranslate2.name, type)
         return paths.averaged(system) if type == "float32" or distils else paths.converted(system, "float32")
 
     def native_source(self, system: str) -> str:

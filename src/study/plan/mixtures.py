@@ -6,10 +6,11 @@ from functools import cached_property
 from pathlib import Path
 
 from common.document import Number
+from distill.settings import BackTranslationSettings
 from nmt_frontier.text.items import SYMBOLS
 from study.configuration import StudyConfiguration
 from study.plan.systems import Paths, Systems, Teachers
-from study.systems import CHANGED, ORIGINAL, base, drawn, is_folder, learned_from, mixture, weights
+from study.systems import CHANGED, ORIGINAL, back_translated, base, drawn, is_folder, learned_from, mixture, weights
 from train.settings import CASE, PROTECTED, Augmentation, SourceAugmentation
 
 
@@ -38,7 +39,7 @@ class Mixtures:
     @property
     def learned(self) -> list[str]:
         """The mixtures that systems learn from."""
-        learned = {system.mixture for system in self.systems.values()}
+        learned = {system.mixture for system in self.systems.trained.values()}
         return [name for name in self.names if name in learned]
 
     @property
@@ -95,7 +96,8 @@ class Mixtures:
     def corpus(self, name: str, corpus: str) -> str:
         """The file of a corpus that a mixture draws from."""
         if not self.teachers.translations(name):
-            return self.paths.clean(corpus)
+            made = corpus in back_translated(self.config, name)
+            return self.paths.back_translated(corpus) if made else self.paths.clean(corpus)
         if self.config.mixtures[name].drop_worst:
             return f"{self.paths.folder}/training/{name}/{corpus}.tsv.zst"
         return self.distilled(name, corpus)
@@ -120,7 +122,16 @@ class Mixtures:
     @property
     def symbols(self) -> list[str]:
         """Pieces of the vocabulary that are never split."""
-        return list(dict.fromkeys([*self.config.vocabulary.symbols, *(SYMBOLS if self.protecting else ())]))
+        back = self.config.back_translation
+        of_rules = (*(SYMBOLS if self.protecting else ()), *(back.symbols if back else ()))
+        return list(dict.fromkeys([*self.config.vocabulary.symbols, *of_rules]))
+
+    @property
+    def back_translation(self) -> BackTranslationSettings:
+        """What distill.back_translation makes of the translations by the backward teacher."""
+        back = self.config.back_translation
+        own = {"noise": back.noise, "tag": back.tag} if back else {}
+        return BackTranslationSettings(self.config.source, self.config.seed, **own)
 
     def files(self, name: str) -> list[str]:
         """The files that a mixture draws from, in the order of ``drawn``."""
@@ -135,11 +146,11 @@ class Mixtures:
     def epochs_of(self, system: str) -> dict[str, str | range]:
         """The wildcards ``mixture`` and ``epoch`` of all epochs that a system learns from."""
         epochs = self.config.distillation.epochs
-        return {"mixture": self.systems.trained[system].mixture, "epoch": range(1, epochs + 1)}
+        return {"mixture": self.systems.learners[system].mixture, "epoch": range(1, epochs + 1)}
 
     def links(self, system: str) -> list[str]:
         """The alignments of all epochs that a system learns from, if its alignment is guided."""
-        if not (trained := self.systems.trained[system]).training.alignment:
+        if not (trained := self.systems.learners[system]).training.alignment:
             return []
         return [self.paths.epoch(trained.mixture, number, "links") for number in self.epochs_of(system)["epoch"]]
 
@@ -157,7 +168,7 @@ class Mixtures:
 
     def parent(self, system: str) -> str | None:
         """The checkpoint that a training begins with; None for a missing folder, so that a dry run goes on without."""
-        start = self.systems.trained[system].start_from
+        start = self.systems.learners[system].start_from
         if not start or not is_folder(start):
             return self.paths.averaged(start) if start else None
         return start if Path(start).is_dir() else None

@@ -6,7 +6,8 @@ from itertools import chain
 from msgspec.structs import replace
 
 from common.document import Document, short
-from corpora.sources.source import languages
+from corpora.settings import TARGET_ONLY
+from corpora.sources.source import languages, sides
 from decode.engines import ENGINES
 from distill.settings import NO_ANSWER, AskingSettings, TranslationSettings
 from formats.shape import Values
@@ -14,13 +15,16 @@ from nmt_frontier.search.native import Native
 from study import precision
 from study.configuration import StudyConfiguration
 from study.systems import (
+    BACKWARD,
     ENSEMBLE,
     ENSEMBLES,
     TOKEN_ENSEMBLE,
     StudySystem,
     Trained,
+    all_teachers,
     asked,
     assistants,
+    backward,
     hypotheses,
     mixture,
     splits_as_study,
@@ -51,6 +55,7 @@ class Paths:
 
     raw = _path("corpora/raw/{}.tsv.zst")  # of a corpus, as it was read
     clean = _path("corpora/clean/{}.tsv.zst")  # of a corpus, after cleaning
+    back_translated = _path("back-translated/{}.tsv.zst")  # of a corpus of the target side: with its translations
     changed = _path("corpora/changed/{}.tsv.zst")  # of a changed copy of a corpus: its sources
     changed_counts = _path("corpora/changed/{}.json")  # of a changed copy: lines by rule
     clean_counts = _path("corpora/clean/{}.json")  # of a corpus: kept and dropped lines by rule
@@ -75,16 +80,17 @@ class Paths:
 class Corpora:
     """The texts of a study, by the roles that they have.
 
-    held_out: those that no system may learn from. training: those that are cleaned, and that systems learn from. dev:
-    the set whose BLEU is watched during training. timed: the test set that is timed, and that tables and pictures show.
-    normalization: SentencePiece's rule for the characters of all texts. pair: the languages of the study.
+    target_only: those that a backward teacher translates. held_out: those that no system may learn from. training:
+    those that are cleaned, and that systems learn from. dev: the set whose BLEU is watched during training. timed: the
+    test set that is timed, and that tables and pictures show. normalization: SentencePiece's rule for the characters of
+    all texts. pair: the languages of the study.
     """
 
     def __init__(self, config: StudyConfiguration, paths: Paths):
         self.config, self.paths, self.pair = config, paths, [config.source, config.target]
-        roles = ("train", "monolingual", "dev", "test")
-        self.train, self.monolingual, dev, self.test = map(self._of_role, roles)
-        self.training, self.held_out = self.train + self.monolingual, dev + self.test
+        roles = ("train", "monolingual", TARGET_ONLY, "dev", "test")
+        self.train, self.monolingual, self.target_only, dev, self.test = map(self._of_role, roles)
+        self.training, self.held_out = self.train + self.monolingual + self.target_only, dev + self.test
         self.dev, self.timed = dev[0], self.test[0]
         default = "identity" if FULL_WIDTH.intersection(self.pair) else "nmt_nfkc"
         self.normalization = config.vocabulary.normalization or default
@@ -95,6 +101,10 @@ class Corpora:
     def languages(self, corpus: str) -> list[str]:
         """The language of each side of a corpus."""
         return languages(self.config.corpora[corpus], self.pair)
+
+    def sides(self, corpus: str) -> tuple[str, ...]:
+        """What the columns of a corpus are."""
+        return sides(self.config.corpora[corpus])
 
     def reading(self, corpus: str) -> Document:
         """The keys of a corpus's entry that decide what is read."""
@@ -108,18 +118,20 @@ class Corpora:
 
 
 class Systems(dict[str, StudySystem]):
-    """All models by name: teachers, then students, then untrained ones.
+    """All models by name: teachers, then students, then untrained ones, then the backward teacher.
 
     teachers: trained here or not, without the ensemble. students: of all mixtures and seeds, controls included.
-    untrained: those with random weights, which are timed only. trained: the teachers and students that are trained
-    here. measured: those of them that are timed and scored, the first of several seeds.
+    untrained: those with random weights, which are timed only. learners: all that are trained here. trained: the
+    teachers and students among them. measured: those that are timed and scored, the first of several seeds.
     """
 
     def __init__(self, config: StudyConfiguration):
-        super().__init__((system.name, system) for system in (*systems(config), *untrained(config)))
+        found = [*systems(config), *untrained(config), *filter(None, [backward(config)])]
+        super().__init__((system.name, system) for system in found)
         self.teachers, self.untrained = self._of_roles("teacher"), self._of_roles("untrained")
         self.students = self._of_roles("student", "control")
-        self.trained = {name: system for name, system in self.items() if isinstance(system, Trained)}
+        self.learners = {name: system for name, system in self.items() if isinstance(system, Trained)}
+        self.trained = {name: system for name, system in self.learners.items() if system.role != BACKWARD}
         first: dict[tuple[str, str, str], str] = {}
         for name, system in self.trained.items():
             first.setdefault((system.role, system.student, system.mixture), name)
@@ -139,25 +151,26 @@ class Teachers:
     ensemble: the name of all teachers together, as the first mixture combines them; a single teacher is its own
     ensemble. assistants: the students that teach others. imitable: the teachers whose translations students may learn
     from, each one, and all together; and assistants. translating: those of them that search here: each one, and all
-    together if they translate token by token. asked: those that answer over HTTP; they score nothing, so that a study
-    with one has no ensemble. computed: the others, and the assistants, which an engine decodes here. imitated: the one
-    that students are compared with, that of the first mixture that has a teacher's. foreign: ensembles and teachers
-    from elsewhere, which have translations but no model folder. reference: the timed teacher that scores are compared
-    with, the imitated one, else the first. imported: the entries of teachers from elsewhere, with the keys alone whose
-    change requires a new import. imported_format: the name of their folders.
+    together if they translate token by token; and the backward one. asked: those that answer over HTTP; they score
+    nothing, so that a study with one has no ensemble. computed: the others, the assistants and the backward one, which
+    an engine decodes here. imitated: the one that students are compared with, that of the first mixture that has a
+    teacher's. foreign: ensembles and teachers from elsewhere, which have translations but no model folder. reference:
+    the timed teacher that scores are compared with, the imitated one, else the first. imported: the entries of teachers
+    from elsewhere, with the keys alone whose change requires a new import. imported_format: the name of their folders.
     """
 
     def __init__(self, config: StudyConfiguration, paths: Paths, systems: Systems):
         self.config, self.paths, self.systems = config, paths, systems
         names, self.assistants = systems.teachers, [*assistants(config)]
+        back = [BACKWARD] * bool(config.back_translation)
         translators = [name for name in (translated_by(config, mixture) for mixture in config.mixtures) if name]
         ensembles = [name for name in dict.fromkeys(translators) if name in ENSEMBLES.values()]
         self.asked = asked(config)
-        self.computed = [name for name in [*names, *self.assistants] if name not in self.asked]
+        self.computed = [name for name in [*names, *self.assistants, *back] if name not in self.asked]
         ensembles = ensembles or [ENSEMBLE] * (len(names) > 1 and not self.asked)
         self.ensemble = next(iter([*ensembles, *names]), None)
         self.imitable = [*names, *ensembles, *self.assistants]
-        self.translating = [name for name in self.imitable if name not in (ENSEMBLE, *self.asked)]
+        self.translating = [name for name in [*self.imitable, *back] if name not in (ENSEMBLE, *self.asked)]
         of_teachers = (name for name in translators if name not in self.assistants)
         self.imitated = next(chain(of_teachers, filter(None, [self.ensemble]), self.assistants), None)
         self.foreign = [name for name in self.imitable if name not in systems.trained]
@@ -166,10 +179,10 @@ class Teachers:
         self.type = config.distillation.compute_type or precision.default_type(config)
         self.imported_format = ENGINES[self.engine].folder(self.type)
         self.imported = {
-            name: entry.document for name, entry in config.teachers.items() if not entry.shape and not entry.http
+            name: entry.document for name, entry in all_teachers(config).items() if not entry.shape and not entry.http
         }
         for entry in self.imported.values():
-            del entry["parameters"], entry["start_from"], entry["prefix"], entry["http"]
+            del entry["parameters"], entry["start_from"], entry["prefix"], entry["http"], entry["mixture"]
 
     def translations(self, name: str) -> tuple[str, str] | None:
         """The teacher whose translations a mixture has, and its targets; None for original text."""
@@ -191,6 +204,9 @@ class Teachers:
         tokenizations, prefixes = [each.tokenization for each in entries], [each.prefix for each in entries]
         asked = TranslationSettings(pair, tokenizations, section.n_best, section.device, section.beam_size)
         asked = replace(asked, sampling=section.sampling)
+        if (back := self.config.back_translation) and teachers == (BACKWARD,):
+            own = {"n_best": 1, "beam_size": back.beam_size, "sampling": back.sampling}
+            asked = replace(asked, languages=pair[::-1], **own)
         return replace(asked, prefixes=prefixes) if any(prefixes) else asked
 
     def asking(self, teacher: str) -> AskingSettings:
@@ -232,5 +248,5 @@ class Teachers:
 
     def vocabulary_for(self, teacher: str) -> list[str]:
         """The study's vocabulary for an OpenNMT-tf run with the study's pieces, which may lack one of its own."""
-        entry = self.config.teachers[teacher]
+        entry = teacher_entry(self.config, teacher)
         return [self.paths.vocabulary] if entry.checkpoint and splits_as_study(entry) else []

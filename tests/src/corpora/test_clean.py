@@ -288,13 +288,28 @@ def test_a_corpus_without_a_line_left_is_an_error(tmp_path):
     assert not (tmp_path / "out" / "x.tsv.zst").exists()
 
 
+def run(module, *arguments):
+    command = [warm.python(), "-m", module, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_text_of_the_target_side_is_cleaned_as_such(tmp_path):
+    """Rules of the source are not for it, and its histogram has its name."""
+    source = corpus(tmp_path / "x.tsv.zst", [(GERMAN,), (ENGLISH,), (GERMAN,)], name="x", lines=3)
+    shard, final = tmp_path / "shards/1-of-1.tsv.zst", tmp_path / "clean/x.tsv.zst"
+    for langid, dropped in (("source", {}), ("target", {"language": 1})):
+        how = ("--languages", "de", "--sides", "target", "--rules", json.dumps(OFF | {"langid": [langid]}))
+        run("corpora.clean", "--input", source, "--output", shard, *how)
+        run("corpora.gather", "--inputs", shard, "--about", tmp_path / "x.json", "--output", final)
+        about = read_json(records.info(final))
+        assert about["dropped"] == {"empty": 0, "held_out": 0} | dropped
+        assert {side: sum(counts["out"]) for side, counts in about["lengths"].items()} == {"target": about["lines_out"]}
+
+
 @pytest.mark.slow
 def test_the_commands(tmp_path):
-    def run(module, *arguments):
-        command = [warm.python(), "-m", module, *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-
     last = ("The dog is here.", "Der Hund ist da.")
     lines = [("", "b"), (ENGLISH, GERMAN), (ENGLISH, GERMAN), (GERMAN, GERMAN), last]
     source = corpus(tmp_path / "x.tsv.zst", lines, name="x", lines=5)
@@ -327,8 +342,9 @@ def test_dev_and_test_sets_are_copied(tmp_path, role, lines, dropped):
     source = corpus(tmp_path / "x.tsv.zst", lines)
     if dropped:
         write_json(records.info(source), {"name": "x", "dropped": dropped})
-    copy.copy(source, tmp_path / "y.tsv.zst", role, characters(["en", "de"]))
-    assert list(records.read(tmp_path / "y.tsv.zst")) == lines
+    for reverse in (True, False):
+        copy.copy(source, tmp_path / "y.tsv.zst", role, characters(["en", "de"]), reverse)
+        assert list(records.read(tmp_path / "y.tsv.zst")) == [line[:: -1 if reverse else 1] for line in lines]
     about = read_json(tmp_path / "y.json")
     lines_in = len(lines) + sum(dropped.values())
     assert (about["lines_in"], about["lines_out"], about["dropped"]) == (lines_in, len(lines), dropped)

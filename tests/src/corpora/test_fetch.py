@@ -39,6 +39,31 @@ def test_monolingual_text_needs_the_source_only(tmp_path):
     assert pairs == [(english,) for english, _ in PAIRS]
 
 
+def test_text_for_a_backward_teacher_needs_the_target_only(tmp_path):
+    mirrored(tmp_path)
+    (tmp_path / "x.en.gz").unlink()
+    pairs, _ = records_of(corpus(role="monolingual_target"), tmp_path, tmp_path)
+    assert pairs == [(german,) for _, german in PAIRS]
+
+
+@pytest.mark.parametrize(("skipped", "most"), [(0, 5), (1, None), (1500, 700), (len(PAIRS) - 1, None), (2999, 9)])
+def test_a_part_of_a_text_may_begin_anywhere(tmp_path, skipped, most):
+    entry = corpus(skip_lines=skipped, max_lines=most)
+    end = len(PAIRS) if most is None else skipped + most
+    assert records_of(entry, tmp_path, mirrored(tmp_path))[0] == PAIRS[skipped:end]
+
+
+def test_lines_before_a_part_count_in_no_number(tmp_path):
+    """Neither does a broken one make the text unreadable."""
+    english = b"bad \xff\n" + b"one\ntwo \xff\nthree\n" * 30
+    mirrored(tmp_path, english, "x\n" * 91)
+    entry = corpus(sha256=None, skip_lines=1, invalid="drop")
+    blocks, about = fetch.fetch("x", entry, ["en", "de"], tmp_path, tmp_path / "cache", 1)
+    assert sum(block.count(b"\n") for block in blocks) == 60 and about.dropped == {"invalid_utf8": 30}
+    message = refused(corpus(skip_lines=3000), tmp_path / "all", mirrored(tmp_path))
+    assert message == "x: skip_lines leaves out all of its 3,000 lines; take fewer"
+
+
 def test_environment_goes_before_the_configured_mirror(monkeypatch, tmp_path):
     assert mirror_folder(None) is None
     assert str(mirror_folder("/there")) == "/there"

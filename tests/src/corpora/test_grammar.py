@@ -34,6 +34,8 @@ def test_splits_share_no_sentence_on_either_side(target):
 
 def test_monolingual_text_has_one_column_and_sentences_are_distinct():
     records = sample("de", "monolingual", 500)
+    translated = [*generate("de", "monolingual", 50, 1, translated=True)]
+    assert {len(record) for record in translated} == {2} and len({text for text, _ in translated}) == 50
     assert {len(record) for record in records} == {1} and len(set(records)) == 500
 
 

@@ -175,13 +175,15 @@ def test_files_by_language_are_checked_before_they_are_read(file, keys, problem)
 
 
 def test_builtin(monkeypatch):
-    """Of a pair, the target language chooses the translations; monolingual text has the first column only."""
+    """Of a pair, the target language chooses the translations; monolingual text has one of the columns only."""
 
-    def generate(target, split, sentences, seed):
+    def generate(target, split, sentences, seed, translated):
+        assert translated == (role != "monolingual")
         yield from ((f"{split} {seed} {number}", target) for number in range(sentences))
 
     monkeypatch.setitem(sys.modules, "corpora.grammar", types.SimpleNamespace(generate=generate))
-    for role, expected in [("test", [("a 3 0", "fr"), ("a 3 1", "fr")]), ("monolingual", [("a 3 0",), ("a 3 1",)])]:
+    texts = {"test": [("a 3 0", "fr"), ("a 3 1", "fr")], "monolingual": [("a 3 0",), ("a 3 1",)]}
+    for role, expected in (texts | {"monolingual_target": [("fr",), ("fr",)]}).items():
         made = config.corpus({"role": role, "builtin": {"split": "a", "sentences": 2}})
         blocks, about = fetch.fetch("x", made, ["en", "fr"], None, None, 3)
         assert rows(blocks) == expected

@@ -4,7 +4,7 @@ import copy
 import functools
 
 import pytest
-from config_mistakes import HTTP, WRONG
+from config_mistakes import HTTP, TARGET_ONLY, WRONG
 from configurations import CONFIGS, DEMO, edited, machine, saved  # noqa: F401 (a fixture)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -51,6 +51,44 @@ def test_bpe_has_no_probabilities_to_sample_by(tmp_path):
     assert "training.sampling: needs the probabilities of a vocabulary of type unigram; bpe has none" in refused(
         saved(tmp_path, study)
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("mixtures.back", None, "back_translation: no mixture has such a corpus among its weights, so nothing learns"),
+        ("mixtures.distilled.weights", {"x": 1}, "weights.x: is not a corpus with the role train or monolingual"),
+        ("mixtures.back.augmentation", {"both_sides": {"url": 0.1}},
+         "mixtures.back.augmentation: would change <BT> and <mask>, too; leave one of both out"),
+        ("mixtures.original.weights", {"multi30k": 1, "x": 1},
+         "back_translation.teacher.mixture: original has x, which this teacher translates; name a mixture without it"),
+        ("back_translation.teacher", {"http": {"address": "http://localhost:8000/v1", "model": "m"}},
+         "back_translation.teacher.http: a backward teacher is trained here, or a model in files"),
+        ("back_translation.teacher", {"shape": "marian-small"}, "back_translation.teacher.training is missing"),
+        ("back_translation.teacher", {"shape": "marian-smal"}, "back_translation.teacher.shape: unknown shape"),
+        ("back_translation.tag", "<B T>", "back_translation.tag: '<B T>' does not have the form"),
+        ("back_translation.tag", "<s>", "back_translation.tag: "),
+        ("back_translation.noise", {"delete": 2}, "back_translation.noise.delete: 2 is greater than the maximum of 1"),
+        ("distillation.engine", "ctranslate2", "back_translation.sampling: CTranslate2 draws no samples here: "),
+        ("mixtures.original.augmentation", {"both_sides": {"url": 0.1}, "places": "aligned"},
+         "mixtures.original.augmentation.places: aligned needs translations by teacher, trained on this mixture"),
+        ("vocabulary.of", "back", "vocabulary.of: back is made by backward, which splits text with this vocabulary"),
+        ("students.backward", {"shape": "marian-small"}, "two systems have the name backward"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_back_translation(tmp_path, key, value, message):
+    study = edited("corpora.x", TARGET_ONLY)
+    teacher = copy.deepcopy(study["teachers"]["teacher"])
+    study["back_translation"] = {"teacher": teacher, "sampling": {}, "noise": {}, "tag": "<BT>"}
+    study["teachers"]["teacher"]["mixture"] = "back"
+    study["mixtures"]["back"] = {"targets": "original", "weights": {"multi30k": 1, "x": 2}}
+    config.load(saved(tmp_path, study))
+    *above, last = key.split(".")
+    part = study
+    for name in above:
+        part = part[name]
+    part[last] = value
+    assert message in refused(saved(tmp_path, study))
 
 
 def test_all_problems_are_reported_at_once(tmp_path):

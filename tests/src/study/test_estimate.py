@@ -134,6 +134,38 @@ def test_what_nobody_learns_from_is_not_translated():
     assert core_minutes(less, trained) == core_minutes(SEVERAL_TEACHERS, trained)
 
 
+def test_a_backward_teacher_is_trained_and_translates_what_is_drawn():
+    """Students of whom nobody asks it see none of its pairs, and an epoch is as long as what is drawn."""
+
+    def back(study):
+        study["corpora"]["german"] = study["corpora"]["captions"] | {"role": "monolingual_target", "max_lines": 9000}
+        study["mixtures"]["back"] = study["mixtures"]["original"] | {"weights": {"multi30k": 1, "german": 1}}
+        teacher = copy.deepcopy(study["teachers"]["narrow"])
+        study["back_translation"] = {"teacher": teacher, "beam_size": 2, "sampling": None, "noise": None, "tag": None}
+
+    idle, used = copy.deepcopy(SEVERAL_TEACHERS), None
+    back(idle)
+    used = copy.deepcopy(idle)
+    used["teachers"]["narrow"]["mixture"] = "back"
+    assert "back-translation" not in estimate(typed(SEVERAL_TEACHERS), 2, RATES) + estimate(typed(idle), 2, RATES)
+    work = Work(typed(used), RATES)
+    assert work.back_translated == ["german"] and work.epoch("back") == 38_000 and work.epoch("original") == 29_000
+    assert work.pairs == Work(typed(SEVERAL_TEACHERS), RATES).pairs
+    narrow = next(system for system in work.trained if system.name == "narrow")
+    expected = work.training_seconds(narrow) + work.translation_seconds("narrow", 9000)
+    assert core_minutes(used, "back-translation") == pytest.approx(expected / 60, abs=0.1)
+    groups = {group.name: group for group in jobs(work, shipped().text)}
+    assert groups["train backward"].after[0] == "encode original" and groups["train narrow"].after[0] == "encode back"
+    assert "gather_back_translation german" in groups["sample back"].after
+    assert groups["translate_shard backward german"].after == ["gather_clean german", "train backward"]
+    names = [group.name for group in jobs(Work(typed(idle), RATES), shipped().text)]
+    assert "clean german" in names and not any("back" in name for name in names)
+    used["distillation"] |= {"device": "cuda", "engine": "ctranslate2", "compute_type": "float16"}
+    on_gpu = estimate(typed(used), 2, RATES)
+    assert "back-translation, on GPUs" in on_gpu and core_minutes(used, "back-translation") < expected / 60
+    assert work.disk()[StudyStage.BACK_TRANSLATION] > 0 == Work(typed(idle), RATES).disk()[StudyStage.BACK_TRANSLATION]
+
+
 def test_more_cores_than_shards_are_not_used():
     def seconds(shards):
         study = edited(lambda study: study["distillation"].update(shards=shards))

@@ -40,14 +40,21 @@ STUDY = {
     "study": "keys", "source": "en", "target": "de",
     "corpora": {
         name: {"role": role, "file": f"{name}.{{lang}}"}
-        for name, role in {"pairs": "train", "text": "monolingual", "watched": "dev", "seen": "test"}.items()
+        for name, role in {
+            "pairs": "train", "text": "monolingual", "alone": "monolingual_target", "watched": "dev", "seen": "test"
+        }.items()
     },
-    "teachers": {"trained": {"shape": "wngt2020-4-3", "training": TRAINING}, "given": {"ctranslate2": "/there"}},
+    "back_translation": {"teacher": {"ctranslate2": "/back"}, "noise": {}},
+    "teachers": {
+        "trained": {"shape": "wngt2020-4-3", "training": TRAINING, "mixture": "reversed"},
+        "given": {"ctranslate2": "/there"},
+    },
     "distillation": {"n_best": 2, "engine": "native"},
     "decoding": {"cores": [0, 1]},
     "mixtures": {
         "distilled": {"drop_worst": 5, "augmentation": {"both_sides": {"email": 0.1}}},
         "original": {"targets": "original"},
+        "reversed": {"targets": "original", "weights": {"alone": 1}},
     },
     "students": {"small": {"shape": "wngt2020-4-3"}},
     "student_training": TRAINING,
@@ -62,6 +69,7 @@ PLANNED = {  # another value of each key that the schema suggests none for
     "mixtures.distilled.augmentation.meant": {"typos": 0.1}, "mixtures.distilled.augmentation.source": {"joined": 0.1},
     "students.small.shape": "wngt2020-base", "students.small.mixtures": ["original"], "students.small.seeds": [1, 2],
     "students.small.training": {"steps": 3}, "students.small.start_from": "trained",
+    "back_translation.tag": "<BT>",
     "distillation.compute_type": "int16", "vocabulary.character_coverage": 0.99, "vocabulary.of": "original",
     "vocabulary.symbols": ["<url>"],
     "vocabulary.normalization": "identity",

@@ -122,6 +122,18 @@ def test_who_translated_and_how():
     assert "beam" not in text.partition("(sequence-level")[0]
 
 
+def test_back_translations_are_named_with_what_changes_them():
+    text = methods(study := config.load(ROOT / "tests/studies/tiny-back-translation.yaml"))
+    assert (
+        "A backward teacher translated german into en, by sampling; words of its translations were left out (0.1)"
+        in text
+    )
+    assert "; each begins with <BT>." in text and "another language on the target side" in text
+    assert "As a teacher, teacher learned from the mixture augmented." in text
+    study["back_translation"] |= {"sampling": None, "noise": None, "tag": None}
+    assert "german into en, with beam 4. As a teacher, " in methods(study)
+
+
 def test_one_run_is_no_repetition(tmp_path):
     assert "decoded once on core 0." in methods(loaded(tmp_path, decoding={"runs": 1}))
     text = methods(loaded(tmp_path))

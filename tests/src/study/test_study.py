@@ -108,6 +108,46 @@ def test_a_map_is_also_made_of_pairs_changed_as_those_that_systems_learn_from():
     assert learned.aligned == "distilled" and learned.aligned_corpora == unlearned.aligned_corpora | copies
 
 
+def test_back_translations_are_drawn_where_a_mixture_names_them():
+    """By nobody else; and the backward teacher is no system that others see."""
+    german = {"role": "monolingual_target", "builtin": {"split": "test2", "sentences": 9}}
+    teacher = OFFLINE["teachers"]["teacher"]
+    section = {"teacher": teacher | {"seed": 7}, "beam_size": 3, "noise": {"blank": 0.5}, "tag": "<BT>"}
+    augmented = {"targets": "original", "weights": {"grammar": 2, "german": 1}}
+    study = plan(
+        change=lambda study: study.update(back_translation=section),
+        corpora={"german": german},
+        teachers={"teacher": teacher | {"mixture": "back"}},
+        mixtures={"back": augmented},
+    )
+    names = study.mixtures.names
+    assert [name for name in names if "german" in study.mixtures.drawn(name)] == ["back"]
+    folder = "results/offline"
+    assert study.mixtures.files("back") == [
+        f"{folder}/corpora/clean/grammar.tsv.zst",
+        f"{folder}/back-translated/german.tsv.zst",
+    ]
+    assert (
+        study.systems.trained["teacher"].mixture == "back" and study.systems.learners["backward"].mixture == "original"
+    )
+    assert study.training("backward").target_language == "en" and study.training("backward").seed == 7
+    settings = study.teachers.settings("backward")
+    assert (settings.languages, settings.beam_size, settings.n_best) == (["de", "en"], 3, 1)
+    assert study.teachers.settings("teacher").languages == ["en", "de"]
+    assert study.mixtures.symbols == ["<BT>", "<mask>"] and study.corpora.languages("german") == ["de"]
+    visible = (study.systems.teachers, study.systems.trained, study.systems.measured, study.teachers.imitable)
+    assert not any("backward" in names for names in visible)
+    assert study.corpora.training == ["grammar", "grammar_english", "german"]
+
+
+def test_a_study_without_back_translation_is_what_it_was():
+    """Neither hash nor documents of finished studies know of it."""
+    assert plan(back_translation=None).hash == plan().hash
+    teacher = OFFLINE["teachers"]["teacher"]
+    assert plan(teachers={"teacher": teacher | {"mixture": None}}).hash == plan().hash
+    assert "mixture" not in plan(teachers={"given": foreign_teacher()}).teachers.imported["given"]
+
+
 def test_corpora_are_held_out_or_learned_from():
     study = plan(SEVERAL_TEACHERS)
     assert study.corpora.dev in study.corpora.held_out and study.corpora.timed in study.corpora.held_out
@@ -176,7 +216,9 @@ def test_the_note_warns_of_the_builtin_corpus():
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_system_has_one_part_in_every_study(path):
     study = StudyPlan(typed(config.load(path)))
-    assert [*study.systems.teachers, *study.systems.students, *study.systems.untrained] == list(study.systems)
+    backward = ["backward"] * bool(study.config.back_translation)
+    parts = (study.systems.teachers, study.systems.students, study.systems.untrained, backward)
+    assert [name for part in parts for name in part] == list(study.systems)
     assert set(study.systems.measured) <= set(study.systems.trained)
     assert not set(study.systems.trained) & set(study.teachers.imported)
     assert set(study.systems.teachers) <= {*study.systems.trained, *study.teachers.imported, *study.teachers.asked}
