@@ -23,8 +23,7 @@ class Counts(Struct):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=there, nargs="+", required=True, help="records of distill.words, in order")
-    parser.add_argument("--output", type=Path, required=True, help="text to write")
-    parser.add_argument("--counts", type=Path, required=True, help="JSON to write")
+    parser.add_argument("--output", type=Path, required=True, help="text to write; counts go to a JSON beside it")
     args = parser.parse_args()
 
     counts = [document(records.info(path), Counts, "not made by distill.words") for path in args.inputs]
@@ -34,7 +33,7 @@ def main() -> None:
             if lines != expected.lines_out:
                 raise UserError(f"{path}: its {lines:,} lines are not those of its JSON; delete both, run again")
     total = {name: sum(getattr(each, name) for each in counts) for name in Counts.__struct_fields__}
-    write_json(args.counts, {**total, "bytes": sum(path.stat().st_size for path in args.inputs)})
+    write_json(args.output.with_suffix(".json"), {**total, "bytes": sum(path.stat().st_size for path in args.inputs)})
 
 
 if __name__ == "__main__":

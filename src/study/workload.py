@@ -40,8 +40,8 @@ MODEL_JOBS, REPORT_JOBS = 8, 70  # jobs per system and per study
 # Bytes of a pair (results/reference/benchmarks/stages.json); a monolingual line has half of them.
 RECORD_BYTES = 104  # compressed
 PIECES_BYTES = 446  # both sides as the pieces that OpenNMT-tf reads
-WORDS_BYTES = 250  # a teacher's probabilities, compressed
 ALIGNED_BYTES = 210  # the pieces of both sides and their links, compressed; not measured
+WORDS_BYTES = 5  # of each of k pieces at a place: compressed, and as text while students train (Multi30k, k 8)
 CANDIDATE_BYTES = 20  # a translation in an n-best list: similar texts compress well; not measured
 CHECKPOINT_BYTES = 12  # per parameter: the weights and Adam's two moments in float32
 AVERAGE_BYTES = 4  # per parameter, beside these: their moving average
@@ -275,7 +275,7 @@ class Work:
             StudyStage.RESCORING: n_best_lists * self.rescores,
             StudyStage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
             StudyStage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.learners})),
-            StudyStage.WORDS: sum(WORDS_BYTES * self.epoch(mixture) for _, mixture, _ in self.words)
+            StudyStage.WORDS: sum(WORDS_BYTES * k * TOKENS * self.epoch(mixture) for _, mixture, k in self.words)
             * config.distillation.epochs,
             StudyStage.STUDENTS: students,
             StudyStage.ALIGNMENT: self.pairs * (RECORD_BYTES + ALIGNED_BYTES),

@@ -59,7 +59,7 @@ def install_cross_entropy() -> None:
     losses._softmax_cross_entropy = softmax_cross_entropy
 
 
-def normalizers(logits: Any, probabilities: Any) -> Any:
+def _normalizers(logits: Any, probabilities: Any) -> Any:
     """log(sum(exp(logits))) of each row, from its largest logit, whose probability never underflows."""
     import tensorflow as tf
 
@@ -80,7 +80,7 @@ def cross_entropy(logits: Any, labels: Any, smoothing: Any) -> Any:
         share = smoothing / (vocabulary - 1)  # mass of each incorrect piece
         surplus = 1 - smoothing - share  # mass of the correct piece beyond that
         probabilities = tf.nn.softmax(logits)
-        normalizer = normalizers(logits, probabilities)
+        normalizer = _normalizers(logits, probabilities)
         correct = tf.gather(logits, labels, batch_dims=1)
 
         def gradient(upstream: Any) -> Any:
@@ -92,3 +92,29 @@ def cross_entropy(logits: Any, labels: Any, smoothing: Any) -> Any:
         return normalizer - surplus * correct - share * tf.reduce_sum(logits, -1), gradient
 
     return loss(logits, labels, smoothing)
+
+
+def of_distribution(logits: Any, pieces: Any, masses: Any, share: Any) -> Any:
+    """Losses in nats, float32 (positions,), differentiable by the logits, float32 (positions, vocabulary).
+
+    The same for other distributions. Each piece of the vocabulary has the mass ``share``, float32 (positions,), and
+    those in ``pieces``, integers (positions, n), the ``masses`` beyond it, float32 (positions, n); together they have
+    1. ``cross_entropy`` is no case of it: with other operations, dropout would draw other numbers on several devices.
+    """
+    import tensorflow as tf
+
+    @tf.custom_gradient
+    def loss(logits: Any) -> Any:
+        probabilities = tf.nn.softmax(logits)
+
+        def gradient(upstream: Any) -> Any:
+            column = upstream[:, tf.newaxis]
+            logit_gradient = (probabilities - share[:, tf.newaxis]) * column
+            rows = tf.range(tf.shape(pieces, out_type=pieces.dtype)[0])[:, tf.newaxis]
+            indices = tf.stack([tf.broadcast_to(rows, tf.shape(pieces)), pieces], axis=-1)
+            return tf.tensor_scatter_nd_sub(logit_gradient, indices, masses * column)
+
+        known = tf.reduce_sum(masses * tf.gather(logits, pieces, batch_dims=1), -1)
+        return _normalizers(logits, probabilities) - known - share * tf.reduce_sum(logits, -1), gradient
+
+    return loss(logits)

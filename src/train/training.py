@@ -32,9 +32,9 @@ class Inputs:
     """What a training reads, and its threads.
 
     source, target: the epochs in pieces, a sentence per line. epochs: JSON of train.sample, per epoch. links: their
-    alignments (corpora.alignment), if these are guided. words: lines of formats.word_probabilities for them, if a
-    teacher's probabilities teach. dev: records, for the references. dev_source: its source side
-    in pieces. start_from: an averaged model, None for random weights. target_language: chooses the tokens of BLEU.
+    alignments (corpora.alignment), if these are guided. words: their formats.word_probabilities, if these teach. dev:
+    records, for the references. dev_source: its source side in pieces. start_from: an averaged model, None for random
+    weights. target_language: chooses the tokens of BLEU.
     """
 
     source: list[Path]
@@ -64,8 +64,6 @@ class Training:
         prepare_tensorflow(training, files.threads, settings.seed)
         optimizer.install_cross_entropy()
         guided_alignment.install_cost()
-        if settings.words:
-            word_distillation.install(settings.words)
         self._replicas = Replicas(training.device, training.gpus)
         self._settings, self._files, self._job = settings, files, job
         self._autograph = isinstance(built, CustomShape)  # other shapes have no condition on a tensor
@@ -74,8 +72,7 @@ class Training:
         sampling = training.sampling
         self._segmentations = sampling and Segmentations(files.sentencepiece, float(sampling.alpha), settings.seed)
         self._vocabulary = {f"{side}_vocabulary": str(files.vocabulary) for side in ("source", "target")}
-        if settings.words:
-            word_distillation.register(self.model, settings.words)
+        word_distillation.teach(self.model, settings.words)
         self.model.initialize(self._vocabulary)  # to read the data, which determine the number of steps
         self._journal = Journal(run / "journal.json")
         self.schedule = phases(training, self._epoch_batches)
@@ -204,8 +201,8 @@ class Training:
         epoch, seed = number % len(self._files.source), self._settings.seed
         tf.random.set_seed(seed + 1 + number)
         sides = self._files.source[epoch], self._files.target[epoch]
-        lines = {"train_alignments": self._files.links, word_distillation.WORDS: self._files.words}
-        annotations = {name: paths[epoch] for name, paths in lines.items() if paths}
+        files = {"train_alignments": self._files.links, word_distillation.WORDS: self._files.words}
+        annotations = {name: paths[epoch] for name, paths in files.items() if paths}
         with drawn(self.model, self._segmentations, number) if self._segmentations else nullcontext():
             batches = dataset(self.model, self._settings.training, *sides, self._pairs[epoch], annotations)
         tf.random.set_seed(seed)

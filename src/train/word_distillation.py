@@ -1,15 +1,15 @@
 """Word-level distillation: a loss against what a teacher holds probable, beside the target (Kim and Rush 2016).
 
 The teacher's distribution is known for its k most probable pieces (formats.word_probabilities); the rest of its mass is
-spread evenly over all others. Scaled up to 1 instead, these k would teach a student to be surer than its teacher
-(Anshumann et al. 2025, arXiv 2503.16870); and label smoothing has taught the teacher to spread the rest like that. A
-position without probabilities has the usual loss.
+spread evenly over all others. Scaled up to 1 instead, these k are a biased estimate, surer than the teacher (Anshumann
+et al. 2025, arXiv 2503.16870); and label smoothing has taught the teacher to spread the rest like that. A position
+without probabilities has the usual loss.
 """
 
 from typing import Any, NamedTuple
 
 from formats.word_probabilities import BYTES, ONE
-from train.optimizer import normalizers
+from train.optimizer import of_distribution
 from train.settings import WordsSection
 
 WORDS = "words"  # the labels' key: uint8 (rows, target pieces and end, k, BYTES)
@@ -20,6 +20,13 @@ class Taught(NamedTuple):
 
     labels: Any
     words: Any
+
+
+def teach(model: Any, words: WordsSection | None) -> None:
+    """Make an OpenNMT-tf model learn words, if there are any to learn."""
+    if words:
+        register(model, words)
+        install(words)
 
 
 def register(model: Any, words: WordsSection) -> None:
@@ -82,28 +89,3 @@ def cross_entropy(logits: Any, taught: Taught, smoothing: float, weight: float) 
     surplus = kept * (probabilities - others[:, tf.newaxis]) * weights[:, tf.newaxis]
     masses = tf.concat([((1 - weights) * (1 - smoothing - smoothed))[:, tf.newaxis], surplus], -1)
     return of_distribution(logits, tf.concat([taught.labels[:, tf.newaxis], pieces], -1), masses, share)
-
-
-def of_distribution(logits: Any, pieces: Any, masses: Any, share: Any) -> Any:
-    """Losses in nats, float32 (positions,), differentiable by the logits, float32 (positions, vocabulary).
-
-    Each piece of the vocabulary has the mass ``share``, float32 (positions,), and those in ``pieces``, integers
-    (positions, n), the ``masses`` beyond it, float32 (positions, n); together they have 1.
-    """
-    import tensorflow as tf
-
-    @tf.custom_gradient
-    def loss(logits: Any) -> Any:
-        probabilities = tf.nn.softmax(logits)
-
-        def gradient(upstream: Any) -> Any:
-            column = upstream[:, tf.newaxis]
-            logit_gradient = (probabilities - share[:, tf.newaxis]) * column
-            rows = tf.range(tf.shape(pieces, out_type=pieces.dtype)[0])[:, tf.newaxis]
-            indices = tf.stack([tf.broadcast_to(rows, tf.shape(pieces)), pieces], axis=-1)
-            return tf.tensor_scatter_nd_sub(logit_gradient, indices, masses * column)
-
-        known = tf.reduce_sum(masses * tf.gather(logits, pieces, batch_dims=1), -1)
-        return normalizers(logits, probabilities) - known - share * tf.reduce_sum(logits, -1), gradient
-
-    return loss(logits)

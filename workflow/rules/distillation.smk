@@ -229,7 +229,7 @@ rule gather_words:
     resources:
         **growing(mem_mb=500, runtime=requests.minutes("gather_distilled")),
     shell:
-        "python -m distill.gather_words --inputs {input.shards} --output {output.words} --counts {output.counts} 2> {log}"
+        "python -m distill.gather_words --inputs {input.shards} --output {output.words} 2> {log}"
 
 
 rule drop_worst:
