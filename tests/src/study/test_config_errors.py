@@ -71,7 +71,7 @@ def test_bpe_has_no_probabilities_to_sample_by(tmp_path):
         ("back_translation.noise", {"delete": 2}, "back_translation.noise.delete: 2 is greater than the maximum of 1"),
         ("distillation.engine", "ctranslate2", "back_translation.sampling: CTranslate2 draws no samples here: "),
         ("mixtures.original.augmentation", {"both_sides": {"url": 0.1}, "places": "aligned"},
-         "mixtures.original.augmentation.places: aligned needs translations by teacher, trained on this mixture"),
+         "mixtures.original.augmentation.places: aligned needs translations by backward, trained on this mixture"),
         ("vocabulary.of", "back", "vocabulary.of: back is made by backward, which splits text with this vocabulary"),
         ("students.backward", {"shape": "marian-small"}, "two systems have the name backward"),
     ],
