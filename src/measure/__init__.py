@@ -9,6 +9,7 @@ Commands:
 - ``machine``: what this machine can do: instruction sets, peaks, rates of its caches, settings of a tuned model
 - ``calibrate``: fix the scales of a native model's activations, as found in a text
 - ``exclusive_node``: refuse to time beside neighbours, or on another CPU than the study names
+- ``language_model``: a teacher behind HTTP as a record, from the seconds of its answers
 - ``test_sets``: translate test sets with one model folder, without timing
 - ``teacher_student``: where the gap between teacher and students comes from
 - ``int8_other_cpus``: BLEU of int8 on CPUs that multiply it in the other way
