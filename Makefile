@@ -40,7 +40,7 @@ demo: install
 	$(BIN)/snakemake all first_front --cores $(CORES) --configfile configs/$$study.yaml && \
 	$(BIN)/python -m report.terminal --measurements results/$$study/measurements.json
 
-CPP := $(wildcard engine/*.h engine/*.cpp engine/*/*.h engine/*/*.cpp tests/data/*.cpp)
+CPP := $(wildcard engine/*.h engine/*.cpp engine/*/*.h engine/*/*.hpp engine/*/*.c engine/*/*.cpp tests/data/*.cpp)
 PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder \
   --durations 25 --ignore tests/pipeline/test_cluster.py
 test: lint

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -10,14 +11,13 @@
 #include <thread>
 #include <vector>
 
-#include "command/model_folder.h"
+#include "bindings/nmt_frontier.hpp"
 #include "command/stream.h"
-#include "command/translator.h"
-#include "runtime/error.h"
 
 namespace {
 
 using namespace nmt;
+using namespace nmt_frontier;
 
 constexpr size_t kWindow = 1 << 15;  // bytes of text, about sixteen batches
 constexpr size_t kAhead = 4;         // windows read ahead per worker
@@ -41,10 +41,28 @@ bool planned(const std::string& hardware, const std::string& task, Plan& plan) {
   return true;
 }
 
-void work(const ModelFolder& model, const Plan& plan, Stream& stream, Counts& counts) {
-  Translator translator(model, plan.threads, counts);
+// Changes made to the input and to translations, by all workers.
+struct Counts {
+  std::atomic<size_t> replaced{0};  // invalid UTF-8
+  std::atomic<size_t> cut{0};       // lines above the length limit
+  std::atomic<size_t> limited{0};   // translations above the length limit
+  std::atomic<size_t> looped{0};    // translations that were ended, as they repeated themselves
+};
+
+void work(const Model& model, const Plan& plan, Stream& stream, Counts& counts) {
+  Worker worker(model, plan.threads);
   std::vector<std::string> lines;
-  for (size_t number; stream.take(lines, number);) stream.put(number, translator.translate(lines));
+  for (size_t number; stream.take(lines, number);) {
+    std::string text;
+    for (const Translation& line : worker.text(lines)) {
+      text += line.text() + '\n';
+      counts.replaced += (size_t)line.replaced;
+      counts.cut += line.cut;
+      counts.limited += line.hypotheses[0].limited;
+      counts.looped += line.hypotheses[0].looped;
+    }
+    stream.put(number, std::move(text));
+  }
 }
 
 // Prints the error and ends the process, from any thread. Output written so far is whole lines in order.
@@ -61,9 +79,9 @@ void guarded(F function) {
   }
 }
 
-void report(const Counts& counts, size_t longest, int32_t longest_output) {
+void report(const Counts& counts, int longest, int longest_output) {
   if (counts.replaced) std::fprintf(stderr, "%zu broken bytes replaced by U+FFFD\n", counts.replaced.load());
-  if (counts.cut) std::fprintf(stderr, "%zu lines longer than %zu pieces cut there\n", counts.cut.load(), longest);
+  if (counts.cut) std::fprintf(stderr, "%zu lines longer than %d pieces cut there\n", counts.cut.load(), longest);
   if (counts.limited)
     std::fprintf(stderr, "%zu translations cut off at %d pieces\n", counts.limited.load(), longest_output);
   if (counts.looped)
@@ -71,7 +89,7 @@ void report(const Counts& counts, size_t longest, int32_t longest_output) {
 }
 
 void translate(const std::string& folder, const Plan& plan) {
-  const ModelFolder model(folder);
+  const Model model(folder);
   Stream stream(STDIN_FILENO, STDOUT_FILENO, plan.window, plan.workers * kAhead);
   Counts counts;
   std::vector<std::thread> others;  // with one core, only the main thread
@@ -81,7 +99,7 @@ void translate(const std::string& folder, const Plan& plan) {
     work(model, plan, stream, counts);
   });
   for (std::thread& other : others) other.join();
-  report(counts, model.longest_input(), model.longest());
+  report(counts, nmt_longest_line(model.handle()), nmt_longest_translation(model.handle()));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include "kernels/kernels.h"
 #include "runtime/buffer.h"
@@ -19,9 +20,11 @@ class SharedProduct {
   Team* team() const { return team_; }
 
   Calibration calibration;
+  uint64_t operations = 0;  // multiplications and additions so far
 
   void operator()(const Linear& weights, const Inputs& inputs, int rows, const Outputs& to) {
     if (weights.rows) return (*this)(packed(weights), inputs, rows, to);
+    operations += 2 * (uint64_t)rows * (uint64_t)weights.inputs * (uint64_t)weights.outputs;
     if (calibration.on) calibration.record(weights, inputs, rows);
     const int panels = weights.outputs / kPanel;
     const int parts =

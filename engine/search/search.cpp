@@ -73,6 +73,12 @@ uint64_t Search::ticks(size_t component) const {
   return sum;
 }
 
+uint64_t Search::operations() const {
+  uint64_t sum = network_->product.operations;
+  for (const auto& member : members_) sum += member->network->product.operations;
+  return sum;
+}
+
 void Search::share(Team* team) {
   network_->product.share(team);
   for (const auto& member : members_) member->network->product.share(team);

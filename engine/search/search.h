@@ -34,6 +34,7 @@ class Search {
   std::vector<Scored> score(const Batch& batch, Candidates candidates, int most, const std::atomic<bool>& stop);
   void measure(bool on);                   // times components from now on, or no longer
   uint64_t ticks(size_t component) const;  // spent in all models
+  uint64_t operations() const;             // multiplications and additions of the products of all models so far
   Calibration& calibration() { return network_->product.calibration; }
   // team: shares the work of a batch from now on; null: this thread works alone.
   void share(Team* team);

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import nmt_frontier
 from common.folder_lock import lock
-from nmt_frontier import limits
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import StrPath, atomic_path
 
@@ -23,12 +22,6 @@ BUILD = ROOT / "build" / "command"
 ENGINE_BUILD = BUILD / "engine"
 ENGINE = Path(nmt_frontier.__file__).with_name("source")
 LOCK = ROOT / "requirements-command.lock"  # SentencePiece's sources
-LIMITS = {
-    "NMT_MAXIMUM_INPUT": limits.MAXIMUM_INPUT,
-    "NMT_MAXIMUM_CHARACTERS": limits.MAXIMUM_CHARACTERS,
-    "NMT_MAXIMUM_OUTPUT": limits.MAXIMUM_OUTPUT,
-    "NMT_BATCH_TOKENS": limits.ONE_CORE,
-}
 NEEDED = "a C++ compiler that links statically, as g++ with Debian's libc6-dev"
 
 
@@ -39,8 +32,7 @@ def build() -> Path:
     """
     with locked():
         found = sources()
-        options = [f"-DSENTENCEPIECE={found}/sentencepiece", "-DSPM_ENABLE_SHARED=OFF", "-DSPM_ENABLE_TCMALLOC=OFF"]
-        options += [f"-DPython3_EXECUTABLE={sys.executable}", *(f"-D{name}={most}" for name, most in LIMITS.items())]
+        options = [f"-DSENTENCEPIECE={found}/sentencepiece", f"-DPython3_EXECUTABLE={sys.executable}"]
         options += ["--fresh"]  # ENGINE may have moved
         _run(["cmake", "-G", "Ninja", "-S", ENGINE, "-B", ENGINE_BUILD, *options], f"it needs {NEEDED}")
         _run(["cmake", "--build", ENGINE_BUILD, "--target", "translate"], f"it needs {NEEDED}")

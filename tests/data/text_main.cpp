@@ -2,7 +2,7 @@
 // on one line in NFC; at the end how many were replaced.
 #include <iostream>
 
-#include "command/text.h"
+#include "text/text.h"
 
 int main() {
   size_t replaced = 0;

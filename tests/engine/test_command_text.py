@@ -28,8 +28,8 @@ def program(tmp_path_factory):
     if not shutil.which("g++"):
         pytest.skip("g++ is not installed, which compiles the command of submissions")
     folder = tmp_path_factory.mktemp("text")
-    subprocess.run([sys.executable, ENGINE / "command" / "nfc_tables.py", folder / "nfc_tables.inc"], check=True)
-    sources = [MAIN, ENGINE / "command" / "text.cpp", ENGINE / "command" / "nfc.cpp"]
+    subprocess.run([sys.executable, ENGINE / "text" / "nfc_tables.py", folder / "nfc_tables.inc"], check=True)
+    sources = [MAIN, ENGINE / "text" / "text.cpp", ENGINE / "text" / "nfc.cpp"]
     flags = ["-std=c++17", "-O1", "-D_GLIBCXX_ASSERTIONS", f"-I{ENGINE}", f"-I{folder}"]
     subprocess.run(["g++", *flags, *sources, "-o", folder / "text"], check=True)
     return folder / "text"

@@ -19,6 +19,7 @@ from native import KINDS, called, engine, engine_options, folders, kernels, outp
 import nmt_frontier
 from export import translate_command
 from nmt_frontier.model import native_weights
+from nmt_frontier.model.native_files import LIBRARY
 
 PACKAGE = Path(nmt_frontier.__file__).parent
 COMPILER = os.environ.get("CXX") or shutil.which("g++")
@@ -42,15 +43,15 @@ def built(folder, package, *options):
     """Build a library with options of CMake, and with SETS, some of them emulated. Returns its package's folder."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # cmake and ninja of the environment
     environment = {**os.environ, "PATH": path, "CXX": COMPILER}
-    library = "emulated/engine.so" if len(SETS) > 1 else "engine.so"
+    target, library = ("emulated/engine.so",) * 2 if len(SETS) > 1 else ("library", "libnmt_frontier.so")
     cores = str(len(os.sched_getaffinity(0)))
     subprocess.run(
         ["cmake", "-S", translate_command.ENGINE, "-B", folder, "-G", "Ninja", *options], check=True, env=environment
     )
-    call = ["cmake", "--build", folder, "--target", library, "--parallel", cores]
+    call = ["cmake", "--build", folder, "--target", target, "--parallel", cores]
     subprocess.run(call, check=True, env=environment)
     copy = shutil.copytree(PACKAGE, package / "nmt_frontier", ignore=shutil.ignore_patterns("source"))
-    shutil.copy(folder / library, copy)
+    shutil.copy(folder / library, copy / LIBRARY.name)
     return str(package)
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from native import engine, folders, outputs, sentences, worker
 
-from export import translate_command
 from nmt_frontier import limits
 from nmt_frontier.model import native_files, native_map, native_packing, native_quantization, native_weights
 
@@ -136,7 +135,7 @@ def test_a_build_without_the_portable_set_is_refused(tmp_path, sets, message):
 
 
 def test_tables_of_another_unicode_are_refused(tmp_path, monkeypatch):
-    tables = ENGINE / "command" / "nfc_tables.py"
+    tables = ENGINE / "text" / "nfc_tables.py"
     monkeypatch.setattr(sys, "argv", ["nfc_tables.py", str(tmp_path / "tables")])
     runpy.run_path(str(tables), run_name="__main__")
     assert "kDecompositions" in (tmp_path / "tables").read_text()
@@ -153,6 +152,10 @@ NUMBERS = {
     "kShortInput": native_quantization.INT16_INPUT,
     "kLaneBound": native_quantization.INT8_LANE,
     "kLongest": native_map.LONGEST,
+    "kMaximumInput": limits.MAXIMUM_INPUT,
+    "kMaximumCharacters": limits.MAXIMUM_CHARACTERS,
+    "kMaximumOutput": limits.MAXIMUM_OUTPUT,
+    "kBatchTokens": limits.ONE_CORE,
 }
 
 
@@ -161,9 +164,3 @@ def test_a_limit_is_the_same_number_in_both_languages(name):
     sources = [path.read_text() for path in ENGINE.glob("*/*") if path.suffix in (".h", ".cpp")]
     found = [int(number) for text in sources for number in re.findall(rf"constexpr \w+ {name} = (\d+);", text)]
     assert found == [NUMBERS[name]]
-
-
-def test_the_command_has_the_limits_of_decode_translate():
-    header = (ENGINE / "command" / "limits.h").read_text()
-    assert {*re.findall(r"= (NMT_\w+);", header)} == translate_command.LIMITS.keys()
-    assert translate_command.LIMITS["NMT_MAXIMUM_INPUT"] == limits.MAXIMUM_INPUT

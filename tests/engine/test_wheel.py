@@ -58,9 +58,15 @@ def test_it_is_of_any_python_3_and_of_this_package_alone(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = {name.partition("/")[0] for name in archive.namelist()}
         assert {name.partition("-")[0] for name in names} == {"nmt_frontier"}
-        assert {f"nmt_frontier/{name}" for name in ("engine.so", "py.typed", "source/CMakeLists.txt")} <= {
-            *archive.namelist()
-        }
+        parts = (
+            "engine.so",
+            "py.typed",
+            "source/CMakeLists.txt",
+            "source/examples/translate.c",
+            "include/nmt_frontier.h",
+        )
+        parts += ("cmake/nmt_frontierConfig.cmake", "pkgconfig/nmt_frontier.pc", "source/bindings/nmt_frontier.pc.in")
+        assert {f"nmt_frontier/{name}" for name in parts} <= {*archive.namelist()}
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 4}, {"html": True, "recase": True}])

@@ -1,6 +1,7 @@
 """The native engine from Python: a loaded model, and workers that decode with it.
 
-The library is called through its C interface (engine/bindings/c_api.h). A call takes a whole batch and releases
+The library is called through its C interface (engine/bindings/nmt_frontier.h, which other programs call, too, and
+c_api.h). A call takes a whole batch and releases
 Python's lock, so that several threads, each with a worker, decode at the same time and share the weights.
 """
 
@@ -91,7 +92,7 @@ class Hypothesis(NamedTuple):
     loop: int = 0
 
 
-INTERFACE = 7  # kInterface of engine/bindings/c_api.h
+INTERFACE = 8  # kInterface of engine/bindings/c_api.h
 TILES = ("usual", "tall", "square", "amx")
 _INTS, _FLOATS = ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_float)
 _BYTES = ctypes.POINTER(ctypes.c_char)
@@ -107,7 +108,7 @@ _FIELDS = [(field.name, _C[field.type]) for field in fields(Options)]
 
 
 class _Options(ctypes.Structure):
-    _fields_ = _FIELDS
+    _fields_ = [("size", ctypes.c_int32), *_FIELDS]
 
 
 class _Batch(ctypes.Structure):
@@ -119,23 +120,24 @@ class _Batch(ctypes.Structure):
 
 class _Results(ctypes.Structure):
     _fields_ = [
+        ("hypotheses", ctypes.c_int64), ("total_pieces", ctypes.c_int64), ("total_attention", ctypes.c_int64),
         ("counts", _INTS), ("lengths", _INTS), ("pieces", _INTS), ("scores", _FLOATS), ("attention_lengths", _INTS),
-        ("attention", _FLOATS), ("loops", _INTS), ("piece_scores", _FLOATS), ("total_hypotheses", ctypes.c_int64),
-        ("total_pieces", ctypes.c_int64), ("total_attention", ctypes.c_int64),
+        ("attention", _FLOATS), ("loops", _INTS), ("piece_scores", _FLOATS),
     ]  # fmt: skip
 
 
 _INT, _FLOAT, _TEXT, _HANDLE = ctypes.c_int32, ctypes.c_float, ctypes.c_char_p, ctypes.c_void_p
 _NEW = ctypes.POINTER(_HANDLE)  # to the handle of what a function opens
-_SEARCH = [_HANDLE, *map(ctypes.POINTER, (_Batch, _Options, _Results))]
-# All functions of the interface (c_api.h), by name without ``nmt_``: the type of what they return, and of their
-# arguments. Those that return an error have two more arguments, for its text.
+_SEARCH = [_HANDLE, *map(ctypes.POINTER, (_Batch, _Options)), ctypes.POINTER(ctypes.POINTER(_Results))]
+# The functions of the interface that are called here, by name without ``nmt_``: the type of what they return, and of
+# their arguments. Those that return an error have two more arguments, for its text.
 _RETURN: dict[str, tuple[Any, list[Any]]] = {
-    "interface": (_INT, []), "options_size": (_INT, []), "switches": (_INT, []), "switch_name": (_TEXT, [_INT]),
+    "own_interface": (_INT, []), "options_size": (_INT, []), "switches": (_INT, []), "switch_name": (_TEXT, [_INT]),
     "isa": (_TEXT, []), "available_sets": (_TEXT, []), "components": (ctypes.c_int, []),
     "component_name": (_TEXT, [ctypes.c_int]), "close": (None, [_HANDLE]), "close_worker": (None, [_HANDLE]),
     "positions": (_INT, [_HANDLE]), "stop": (None, [_HANDLE]), "measure": (None, [_HANDLE, ctypes.c_int]),
-    "ticks": (None, [_HANDLE, ctypes.POINTER(ctypes.c_uint64)]), "products": (ctypes.c_int, [_HANDLE]),
+    "ticks": (None, [_HANDLE, ctypes.POINTER(ctypes.c_uint64)]), "operations": (ctypes.c_uint64, [_HANDLE]),
+    "products": (ctypes.c_int, [_HANDLE]),
     "product_name": (_TEXT, [_HANDLE, ctypes.c_int]), "calibrate": (None, [_HANDLE, ctypes.c_int]),
     "input_scales": (None, [_HANDLE, ctypes.c_int, ctypes.POINTER(ctypes.c_double)]),
     "read": (None, [_BYTES, ctypes.c_int64, _INT]),
@@ -145,7 +147,7 @@ _FAIL: dict[str, list[Any]] = {
     "choose_tile": [_HANDLE, _INT, _INT, _INT],
     "choose_tiled_rows": [_HANDLE, _INT, _INT, _INT],
     "end_loops": [_HANDLE, _TEXT, ctypes.c_int64, _TEXT, ctypes.c_int64],
-    "open_worker": [_NEW, ctypes.c_int, ctypes.c_int, _NEW],
+    "open_worker": [_NEW, _INT, _INT, _NEW],
     "translate": _SEARCH,
     "score": [*_SEARCH[:3], _INT, _SEARCH[3]],
     "product": [*[_INT] * 3, *[_BYTES] * 2, _FLOATS, _INTS, _FLOATS, _INT, _BYTES, _FLOATS, _INT, _INT, _FLOATS, _INT],
@@ -159,7 +161,7 @@ def _load(path: Path) -> ctypes.CDLL:
     """Load the library. Raises ImportError if its interface is another one than this package's."""
     library, own = ctypes.CDLL(str(path)), (INTERFACE, ctypes.sizeof(_Options))
     try:
-        found = library.nmt_interface(), library.nmt_options_size()
+        found = library.nmt_own_interface(), library.nmt_options_size()
     except AttributeError:
         found = None  # older than the number
     if found != own:
@@ -266,11 +268,7 @@ class Worker:
 
         Raises EngineError for invalid options or pieces, and after a call of ``stop``.
         """
-        results = _Results()
-        batch, kept = _batch(sources, prefixes)
-        _call("nmt_translate", self._handle, ctypes.byref(batch), ctypes.byref(_options(options)),
-              ctypes.byref(results))  # fmt: skip
-        del kept
+        results = self._results("nmt_translate", sources, prefixes, options)
         return _hypotheses(results, sources, options.attention_layer >= 0)
 
     def score(
@@ -280,8 +278,8 @@ class Worker:
 
         options: those of the vocabulary map count.
         """
-        results = self._scored(sources, targets, options, 0)
-        return _split(_array(results.scores, results.total_hypotheses), targets)
+        results = self._results("nmt_score", sources, targets, options or Options(), 0)
+        return _split(_array(results.scores, results.hypotheses), targets)
 
     def best_pieces(
         self, sources: Sequence[Pieces], targets: Sequence[Pieces], most: int, options: Options | None = None
@@ -291,21 +289,28 @@ class Worker:
         Returns their numbers, int32 [pieces + 1, most], and their log probabilities, float32 of the same shape; where
         there are fewer candidates, the number is -1. options: those of the vocabulary map count.
         """
-        results = self._scored(sources, targets, options, most)
+        results = self._results("nmt_score", sources, targets, options or Options(), most)
         found = (
             _array(each, results.total_pieces).reshape(-1, most) for each in (results.pieces, results.piece_scores)
         )
         return [*zip(*(_split(each, targets) for each in found), strict=True)]
 
-    def _scored(
-        self, sources: Sequence[Pieces], targets: Sequence[Pieces], options: Options | None, most: int
+    def _results(
+        self,
+        function: str,
+        sources: Sequence[Pieces],
+        prefixes: Sequence[Pieces] | None,
+        options: Options,
+        *most: int,
     ) -> _Results:
-        results = _Results()
-        batch, kept = _batch(sources, targets)
-        _call("nmt_score", self._handle, ctypes.byref(batch), ctypes.byref(_options(options or Options())), most,
-              ctypes.byref(results))  # fmt: skip
+        """What a function gives, which the library keeps for this thread until its next call."""
+        results = ctypes.POINTER(_Results)()
+        batch, kept = _batch(sources, prefixes)
+        given = ctypes.byref(batch), ctypes.byref(_options(options)), *most
+        _call(function, self._handle, *given, ctypes.byref(results))
         del kept
-        return results
+        found: _Results = results.contents
+        return found
 
     def stop(self) -> None:
         """End the call that runs in another thread, or the next one, with an EngineError."""
@@ -324,6 +329,11 @@ class Worker:
         counts = (ctypes.c_uint64 * len(names))()
         _library.nmt_ticks(self._handle, counts)
         return dict(zip(names, counts, strict=True))
+
+    def operations(self) -> int:
+        """The multiplications and additions of all products so far."""
+        count: int = _library.nmt_operations(self._handle)
+        return count
 
     def calibrate(self, on: bool = True) -> None:
         """Turn the recording of input scales on or off, for all products."""
@@ -347,7 +357,7 @@ class Worker:
 def _options(options: Options) -> _Options:
     values = {name: getattr(options, name) for name, _ in _FIELDS}
     values["without"] = _mask(options.without)
-    made = _Options(**values)
+    made = _Options(ctypes.sizeof(_Options), **values)
     for name, kind in _FIELDS:
         if kind is ctypes.c_int32 and getattr(made, name) != values[name]:  # ctypes truncates silently
             raise EngineError(f"{name}: {values[name]} is no number of 32 bits")
@@ -397,7 +407,7 @@ def _split(rows: NDArray[Any], targets: Sequence[Pieces]) -> list[NDArray[Any]]:
 
 
 def _hypotheses(results: _Results, sources: Sequence[Pieces], attention: bool) -> list[list[Hypothesis]]:
-    total, counts = results.total_hypotheses, results.counts[: len(sources)]
+    total, counts = results.hypotheses, results.counts[: len(sources)]
     pieces, lengths, scores = results.pieces[: results.total_pieces], results.lengths[:total], results.scores[:total]
     weights = _attention(results, sources, counts) if attention else repeat(None)
     parts = zip(accumulate(lengths), lengths, scores, weights, results.loops[:total])  # noqa: B905 (``repeat`` has no end)
@@ -409,7 +419,7 @@ def _attention(results: _Results, sources: Sequence[Pieces], counts: Sequence[in
     """The weights of each hypothesis, [pieces, source pieces]."""
     import numpy as np
 
-    ends = np.cumsum(results.attention_lengths[: results.total_hypotheses])
+    ends = np.cumsum(results.attention_lengths[: results.hypotheses])
     columns = chain.from_iterable(repeat(len(source), count) for source, count in zip(sources, counts, strict=True))
     parts = np.split(_array(results.attention, results.total_attention), ends[:-1])
     return [part.reshape(-1, size) for part, size in zip(parts, columns, strict=True)] if ends.size else []

@@ -11,6 +11,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from nmt_frontier.command.guard import guarded
@@ -21,6 +22,7 @@ COMMANDS = {
     "import": ("import_model", "make model folders of a model of another toolkit"),
     "describe": ("describe", "say what a model folder is, and what decodes it here"),
 }
+PACKAGES = ("cmake", "pkgconfig")  # folders beside this package's modules
 # What to do when a command was killed for want of memory; these run in a child process, so that it can be said.
 ADVICE = {
     "translate": "what was written is whole lines in order: lower --workers or --batch-tokens; with the native engine,"
@@ -39,6 +41,12 @@ class _Version(argparse.Action):
         parser.exit(message=f"nmt-frontier {metadata.version('nmt-frontier')}, {sets}\n")
 
 
+class _Folder(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        print(Path(__file__).resolve().parents[1] / self.dest.removesuffix("_dir"))
+        parser.exit()
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else [*arguments]
     if words and words[0] in COMMANDS:
@@ -52,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="the version, and instruction sets of this CPU")
+    for name in PACKAGES:
+        parser.add_argument(f"--{name}-dir", action=_Folder, nargs=0, help=f"of the C interface's package for {name}")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=argparse.SUPPRESS)
     parser.parse_args(words)
 

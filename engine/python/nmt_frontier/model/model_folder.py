@@ -4,7 +4,9 @@ Names of the files that all engines share, the fields of ``model.json``, and che
 engine (decode.engines).
 """
 
+import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import UNSET, Struct, UnsetType
@@ -14,6 +16,7 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, sha256, typed
 
 DESCRIPTION = "model.json"
+FORMAT = 1  # of model folders; later versions read it, too (docs/c.md), and it grows where an older one could not
 TOKENIZER = "sentencepiece.model"
 README = "README.md"
 TUNED = "tuned.json"  # the fastest settings by machine (measure.tune)
@@ -49,7 +52,7 @@ class Making(Struct, omit_defaults=True):
 class Description(Struct, kw_only=True, omit_defaults=True):
     """The fields of ``model.json``, in order. Folders made by hand have at least those of NEEDED."""
 
-    format: int | None = None  # 1
+    format: int | None = None  # FORMAT
     engine: str  # a name of decode.engines.ENGINES
     study: str | None = None
     system: str | None = None  # name in the study
@@ -80,6 +83,8 @@ def describe(folder: Path) -> Description:
         raise UserError(f"{folder}: not a model folder, it has no {DESCRIPTION}") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not valid JSON ({error}); export the model again") from error
+    if (found.get("format") or FORMAT) > FORMAT:
+        raise UserError(f"{path}: of format {found['format']}; a later nmt-frontier reads it")
     if missing := sorted(set(NEEDED) - set(found)):
         raise UserError(f"{path}: lacks {', '.join(missing)}; export the model again")
     return typed(found, Description, f"{path}: has a wrong field; export the model again")
@@ -89,6 +94,13 @@ def checksums(folder: Path) -> dict[str, str]:
     """SHA-256 of every file, by its path inside the folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): sha256(path) for path in files}
+
+
+def checksum(folders: Iterable[Path]) -> str:
+    """One SHA-256 of all that translations with these folders depend on."""
+    files = (path for folder in folders for path in sorted(folder.iterdir()) if path.is_file())
+    sums = [(path.name, sha256(path)) for path in files if path.name not in NOT_DECODED]
+    return hashlib.sha256(repr(sums).encode()).hexdigest()
 
 
 def check(folder: Path, description: Description) -> None:

@@ -1,19 +1,14 @@
-// An open model folder of the native engine: weights, vocabulary map, pieces and tokenizer; shared by any number of
-// threads.
+// What a model folder of the native engine says beside its weights: model.json and vocabulary.json.
 #pragma once
 
-#include <sentencepiece_processor.h>
-
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
-#include "bindings/c_api.h"
-#include "command/limits.h"
+#include "folder/limits.h"
 
 namespace nmt {
 
@@ -24,34 +19,34 @@ struct Source {
 
 class ModelFolder {
  public:
-  // Throws Error for a missing or damaged file, and for a folder of another engine.
+  // Throws Error for a missing or damaged file, and for a folder of another engine or of a later format.
   explicit ModelFolder(const std::string& folder);
 
-  // Tokenizes a line of any length. Marks of languages at its start, such as >>de<<, are pieces of their own.
-  // Throws Error for one of a language that the model does not have.
-  std::vector<std::string> pieces(std::string_view line) const;
+  // Takes marks of languages, such as >>de<<, from the start of a line; they are pieces. Throws Error for one of a
+  // language that the model does not have.
+  std::vector<std::string> marks(std::string_view& line) const;
   // A sentence for the engine. Languages replace the model's prefixes.
   Source source(const std::vector<std::string>& pieces) const;
-  // Detokenizes a translation without its beginning, and leaves out pieces that are no text.
-  std::string text(const int32_t* numbers, int count) const;
+  // The pieces of a translation without its beginning; those that are no text are left out.
+  std::vector<std::string> pieces(const int32_t* numbers, size_t count) const;
+  // The texts of all pieces, in which loops are sought (nmt_frontier.model.native_vocabulary.Vocabulary.texts).
+  std::vector<std::string> source_texts() const;
+  std::vector<std::string> target_texts() const;
 
-  nmt_model* model() const { return model_.get(); }
+  std::string file(const std::string& name) const { return folder_ + "/" + name; }
   bool mapped() const { return mapped_; }
   int32_t longest() const { return longest_; }  // limit of a translation in pieces
-  size_t longest_input() const;                 // limit of a source sentence in pieces
+  // Limit of a source sentence in pieces. positions: that the model has.
+  size_t longest_input(int positions) const;
 
  private:
-  struct Close {
-    void operator()(nmt_model* model) const { nmt_close(model); }
-  };
   int32_t number(const std::string& piece) const;
   bool is_mark(std::string_view text) const;
-  std::string texts(const std::vector<std::string>& pieces, bool target) const;
-  void read_description(const std::string& path);
-  void read_tokenizers(const std::string& folder);
-  void read_vocabulary(const std::string& path);
-  int32_t target_number(const std::string& piece, const std::string& path) const;
+  void read_description();
+  void read_vocabulary();
+  int32_t target_number(const std::string& piece) const;
 
+  const std::string folder_;
   bool mapped_ = false;
   int32_t longest_ = kMaximumOutput;
   std::vector<std::string> source_pieces_, target_;
@@ -63,8 +58,6 @@ class ModelFolder {
   std::unordered_map<std::string, std::string> languages_;  // by mark: the piece that the model has for it
   std::string some_marks_;                                  // for messages
   bool replaces_prefixes_ = false;                          // whether languages are no pieces of the text
-  sentencepiece::SentencePieceProcessor source_tokenizer_, target_tokenizer_;
-  std::unique_ptr<nmt_model, Close> model_;
 };
 
 }  // namespace nmt

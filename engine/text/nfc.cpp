@@ -1,4 +1,4 @@
-#include "command/nfc.h"
+#include "text/nfc.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "command/model_folder.h"
+#include "folder/model_folder.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,11 +18,7 @@ std::string contents(const std::string& path) {
   return text.str();
 }
 
-bool exists(const std::string& path) { return std::ifstream(path).good(); }
-
-void load(sentencepiece::SentencePieceProcessor& tokenizer, const std::string& path) {
-  if (!tokenizer.Load(path).ok()) throw Error(path + ": missing, or not a SentencePiece model");
-}
+constexpr size_t kFormat = 1;  // of model.json
 
 // What is written like a mark of a language at the start of a text: >>de<<, or <2de> in MADLAD-400; empty if nothing.
 std::string_view mark_of(std::string_view text) {
@@ -34,56 +30,34 @@ std::string_view mark_of(std::string_view text) {
   return text.substr(0, end + close.size());
 }
 
+// As loops see a piece: a byte as itself, ASCII in small letters, without zeros.
+std::string text_of(std::string text) {
+  static const std::string kMark = "▁";
+  if (text.size() == 6 && !text.compare(0, 3, "<0x") && text[5] == '>')
+    text = (char)std::strtol(text.c_str() + 3, nullptr, 16);
+  for (size_t at = 0; (at = text.find(kMark, at)) != text.npos;) text.replace(at, kMark.size(), " ");
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+  text.erase(std::remove(text.begin(), text.end(), '\0'), text.end());
+  return text;
+}
+
 }  // namespace
 
-ModelFolder::ModelFolder(const std::string& folder) {
-  read_description(folder + "/model.json");
-  read_vocabulary(folder + "/vocabulary.json");
-  read_tokenizers(folder);
-  const std::string weights = folder + "/weights.safetensors", map = folder + "/map.safetensors";
-  nmt_model* opened = nullptr;
-  char error[1000];
-  if (nmt_open(weights.c_str(), mapped_ ? map.c_str() : nullptr, 0, &opened, error, sizeof error)) throw Error(error);
-  model_.reset(opened);
-  const std::string from = texts(source_pieces_, false), to = texts(target_, true);
-  if (nmt_end_loops(opened, from.data(), (int64_t)from.size(), to.data(), (int64_t)to.size(), error, sizeof error))
-    throw Error(error);
+ModelFolder::ModelFolder(const std::string& folder) : folder_(folder) {
+  read_description();
+  read_vocabulary();
 }
 
-// As nmt_frontier.model.native_vocabulary.Vocabulary.texts, each ended by a zero.
-std::string ModelFolder::texts(const std::vector<std::string>& pieces, bool target) const {
-  static const std::string kMark = "▁";
-  std::string found;
-  for (size_t number = 0; number < pieces.size(); ++number) {
-    std::string text = pieces[number];
-    if (text.size() == 6 && !text.compare(0, 3, "<0x") && text[5] == '>')
-      text = (char)std::strtol(text.c_str() + 3, nullptr, 16);
-    for (size_t at = 0; (at = text.find(kMark, at)) != text.npos;) text.replace(at, kMark.size(), " ");
-    if (target ? hidden_.count((int32_t)number) : (int32_t)number == unknown_) text.clear();
-    for (char& c : text) c = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-    text.erase(std::remove(text.begin(), text.end(), '\0'), text.end());
-    found += text + '\0';
-  }
-  return found;
-}
-
-// One SentencePiece model for both sides, or one for each; other tokenizers are nmt-frontier translate's only.
-void ModelFolder::read_tokenizers(const std::string& folder) {
-  const std::string source = folder + "/source.sentencepiece.model", target = folder + "/target.sentencepiece.model";
-  const std::string shared = folder + "/sentencepiece.model";
-  const bool sides = exists(source) || exists(target);
-  load(source_tokenizer_, sides ? source : shared);
-  load(target_tokenizer_, sides ? target : shared);
-}
-
-void ModelFolder::read_description(const std::string& path) {
-  const std::string text = contents(path);
+void ModelFolder::read_description() {
+  const std::string path = file("model.json"), text = contents(path);
   std::string engine;
-  size_t marks = 0;
+  size_t marks = 0, format = kFormat;
   Json json(text, path + ":");
   json.object([&](const std::string& key) {
     if (key == "engine")
       engine = json.string();
+    else if (key == "format")
+      format = json.number();
     else if (key == "vocabulary_map")
       mapped_ = json.bare() == "true";
     else if (key == "max_decoding_length")
@@ -98,11 +72,12 @@ void ModelFolder::read_description(const std::string& path) {
     else
       json.skip();
   });
+  if (format > kFormat) throw Error(path + ": made for a later version, of format " + std::to_string(format));
   if (engine != "native") throw Error(path + ": this model is for the engine '" + engine + "', not for the native one");
 }
 
-void ModelFolder::read_vocabulary(const std::string& path) {
-  const std::string text = contents(path);
+void ModelFolder::read_vocabulary() {
+  const std::string path = file("vocabulary.json"), text = contents(path);
   std::string unknown;
   std::vector<std::string> source, forced, hidden;
   Json json(text, path + ":");
@@ -129,37 +104,33 @@ void ModelFolder::read_vocabulary(const std::string& path) {
   source_pieces_ = source;
   if (!source_.count(unknown)) throw Error(path + ": it lacks the piece '" + unknown + "' for what is unknown");
   unknown_ = source_[unknown];
-  for (const std::string& piece : forced) target_prefix_.push_back(target_number(piece, path));
-  for (const std::string& piece : hidden) hidden_.insert(target_number(piece, path));
+  for (const std::string& piece : forced) target_prefix_.push_back(target_number(piece));
+  for (const std::string& piece : hidden) hidden_.insert(target_number(piece));
 }
 
 // Searched one by one: both lists are short.
-int32_t ModelFolder::target_number(const std::string& piece, const std::string& path) const {
+int32_t ModelFolder::target_number(const std::string& piece) const {
   const auto found = std::find(target_.begin(), target_.end(), piece);
-  if (found == target_.end()) throw Error(path + ": '" + piece + "' is no target piece");
+  if (found == target_.end()) throw Error(file("vocabulary.json") + ": '" + piece + "' is no target piece");
   return (int32_t)(found - target_.begin());
 }
 
-size_t ModelFolder::longest_input() const {
-  const size_t before = std::max<size_t>(prefix_.size(), replaces_prefixes_);
-  const size_t frame = before + suffix_.size(), positions = (size_t)nmt_positions(model_.get());
-  return std::min(kMaximumInput, positions - std::min(frame, positions));
+size_t ModelFolder::longest_input(int positions) const {
+  const size_t before = std::max<size_t>(prefix_.size(), replaces_prefixes_), most = (size_t)positions;
+  return std::min(kMaximumInput, most - std::min(before + suffix_.size(), most));
 }
 
 bool ModelFolder::is_mark(std::string_view text) const { return languages_.count(std::string(text)) > 0; }
 
-std::vector<std::string> ModelFolder::pieces(std::string_view line) const {
-  std::vector<std::string> pieces, rest;
-  for (std::string_view mark; pieces.size() < 2 && is_mark(mark = mark_of(line)); pieces.emplace_back(mark))
+std::vector<std::string> ModelFolder::marks(std::string_view& line) const {
+  std::vector<std::string> found;
+  for (std::string_view mark; found.size() < 2 && is_mark(mark = mark_of(line)); found.emplace_back(mark))
     line.remove_prefix(mark.size() + (line.substr(mark.size(), 1) == " "));
   if (const std::string other(languages_.empty() ? "" : mark_of(line)); !other.empty())
     if (other.substr(0, 2) == some_marks_.substr(0, 2))
       throw Error("a line begins with " + other + ", a language that the model does not have; it has " +
                   std::to_string(languages_.size()) + ", like " + some_marks_);
-  const auto status = source_tokenizer_.Encode(line, &rest);
-  if (!status.ok()) throw Error("SentencePiece: " + status.ToString());
-  pieces.insert(pieces.end(), rest.begin(), rest.end());
-  return pieces;
+  return found;
 }
 
 int32_t ModelFolder::number(const std::string& piece) const {
@@ -173,7 +144,7 @@ Source ModelFolder::source(const std::vector<std::string>& pieces) const {
   source.numbers.reserve(prefix_.size() + pieces.size() + suffix_.size());
   size_t marks = 0;
   while (replaces_prefixes_ && marks < std::min<size_t>(pieces.size(), 2) && is_mark(pieces[marks])) ++marks;
-  if (marks) source.beginning = {target_number(languages_.at(pieces[marks - 1]), "vocabulary.json")};
+  if (marks) source.beginning = {target_number(languages_.at(pieces[marks - 1]))};
   if (marks > 1) source.numbers.push_back(number(languages_.at(pieces[0])));
   const auto add = [&](auto from, auto to) {
     for (; from != to; ++from) source.numbers.push_back(number(*from));
@@ -184,17 +155,25 @@ Source ModelFolder::source(const std::vector<std::string>& pieces) const {
   return source;
 }
 
-std::string ModelFolder::text(const int32_t* numbers, int count) const {
+std::vector<std::string> ModelFolder::pieces(const int32_t* numbers, size_t count) const {
   std::vector<std::string> pieces;
-  for (const int32_t* number = numbers; number != numbers + count; ++number) {
-    if (*number < 0 || (size_t)*number >= target_.size())
-      throw Error("vocabulary.json has too few pieces for the model");
+  for (const int32_t* number = numbers; number != numbers + count; ++number)
     if (!hidden_.count(*number)) pieces.push_back(target_[(size_t)*number]);
-  }
-  std::string text;
-  const auto status = target_tokenizer_.Decode(pieces, &text);
-  if (!status.ok()) throw Error("SentencePiece: " + status.ToString());
-  return text;
+  return pieces;
+}
+
+std::vector<std::string> ModelFolder::source_texts() const {
+  std::vector<std::string> texts;
+  for (size_t number = 0; number < source_pieces_.size(); ++number)
+    texts.push_back((int32_t)number == unknown_ ? "" : text_of(source_pieces_[number]));
+  return texts;
+}
+
+std::vector<std::string> ModelFolder::target_texts() const {
+  std::vector<std::string> texts;
+  for (size_t number = 0; number < target_.size(); ++number)
+    texts.push_back(hidden_.count((int32_t)number) ? "" : text_of(target_[number]));
+  return texts;
 }
 
 }  // namespace nmt

@@ -1,8 +1,8 @@
-#include "command/text.h"
+#include "text/text.h"
 
 #include <algorithm>
 
-#include "command/nfc.h"
+#include "text/nfc.h"
 
 namespace nmt {
 namespace {
