@@ -23,7 +23,7 @@ from formats import ctranslate2_products
 from formats.spread import Spread
 from measure import in_process
 from measure.in_process import Session
-from measure.machine import Level, levels, peak, rate
+from measure.machine import Level, levels, rate
 from measure.timing_loop import Usage
 from nmt_frontier.command_line import pick
 from nmt_frontier.errors import UserError, command
@@ -31,6 +31,7 @@ from nmt_frontier.files import write_json
 from nmt_frontier.model import native_packing, native_weights
 from nmt_frontier.model.native_vocabulary import Vocabulary
 from nmt_frontier.model.safetensors import metadata
+from nmt_frontier.peaks import peak
 from nmt_frontier.search import loading
 from nmt_frontier.search.batching import batches, by_sentence
 from nmt_frontier.search.engine import Batch, Engine, Search

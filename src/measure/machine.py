@@ -9,10 +9,8 @@ With --model also the settings that measure.tune found here for a model folder.
 
 import argparse
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -22,13 +20,12 @@ from nmt_frontier.command_line import positive, there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
 from nmt_frontier.model import native_weights
+from nmt_frontier.peaks import fastest, peak
 from nmt_frontier.search import loading, native, tuned
 from nmt_frontier.search.engine import Search
 from nmt_frontier.search.native import Native
 from nmt_frontier.translator import best_batch
 
-PEAK_ROWS, PEAK_OUTPUTS, PEAK_INPUTS = (12, 32), 32, 256  # whole tiles of vectors, of AMX; 8 KiB of int8 weights
-SECONDS = 0.2  # to try each peak and rate
 CALL_BYTES = 1 << 28  # to read in a call at least, so that the call itself takes no time
 BLOCK = 512  # bytes of which a multiple is read
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -65,26 +62,6 @@ class Level(TypedDict):
     rate: float
 
 
-def peak(kind: str) -> float:
-    """Operations per second of the product kernel with all data in the first-level cache; the best of several tries."""
-    from nmt_frontier import kernels  # inside: reports may be made where the engine is not built
-
-    random = np.random.default_rng(1)
-    matrix = random.normal(size=(PEAK_OUTPUTS, PEAK_INPUTS)).astype(np.float32)
-    weights = native_weights.linear("w", matrix, np.zeros(PEAK_OUTPUTS), kind)
-    tensors = {name.partition(".")[2]: tensor for name, tensor in weights.items()}
-    best = 0.0
-    for count in PEAK_ROWS:
-        rows, scale = kernels.quantise(random.normal(size=(count, PEAK_INPUTS)).astype(np.float32), kind)
-        operations, repeat = 2 * count * PEAK_OUTPUTS * PEAK_INPUTS, 1000
-
-        def call(rows: Any = rows, scale: Any = scale, repeat: int = repeat) -> None:
-            kernels.product(tensors, kind, rows, scale, True, repeat)
-
-        best = max(best, operations * repeat / fastest(call))
-    return best
-
-
 def levels() -> list[Level]:
     """The caches of a core and the memory, nearest first."""
     sizes = cache_sizes()
@@ -111,18 +88,6 @@ def reading(size: int) -> float:
     read = int(data.nbytes)
     repeat = max(CALL_BYTES // read, 1)
     return read * repeat / fastest(lambda: kernels.read(data, repeat))
-
-
-def fastest(call: Callable[[], None]) -> float:
-    """The seconds of the fastest call among those of SECONDS, two at least; the first does not count."""
-    call()
-    found: list[float] = []
-    end = time.perf_counter() + SECONDS
-    while not found or time.perf_counter() < end:
-        start = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - start)
-    return min(found)
 
 
 def rate(found: list[Level], size: float) -> float:

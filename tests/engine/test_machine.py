@@ -5,11 +5,13 @@ import json
 import sys
 from pathlib import Path
 
+import native
 import pytest
 from native import folders
 
 from measure import machine
-from nmt_frontier.model import native_weights, safetensors
+from nmt_frontier import peaks
+from nmt_frontier.model import native_packing, native_weights, safetensors
 
 LEVELS = [
     machine.Level(name="L1", bytes=32 << 10, rate=100e9),
@@ -20,8 +22,8 @@ LEVELS = [
 
 @pytest.fixture
 def quick(monkeypatch):
-    for name, value in {"SECONDS": 0.001, "CALL_BYTES": 1 << 20}.items():
-        monkeypatch.setattr(machine, name, value)
+    monkeypatch.setattr(peaks, "SECONDS", 0.001)
+    monkeypatch.setattr(machine, "CALL_BYTES", 1 << 20)
 
 
 def test_caches_are_those_of_the_system(tmp_path, monkeypatch):
@@ -81,6 +83,19 @@ def test_the_work_of_a_batch_is_that_of_the_weights_in_the_file(script, kind):
     assert found.encoder_bytes + found.step_bytes - output_layer == sum(tensor.nbytes for tensor in weights)
     assert found.encoder == 2 * 5 * found.encoder_bytes / size and found.decoder == 2 * 7 * found.step_bytes / size
     assert found.steps == 5
+
+
+@pytest.mark.parametrize("kind", ["int8", "float32"])
+def test_the_engine_counts_the_operations_of_its_products(script, kind):
+    """Those of the roofline, with the pieces padded to whole panels."""
+    every = native.sentences(30)
+    best = [hypotheses[0].pieces for hypotheses in native.worker(kind).translate(every, native.engine_options())]
+    batch, output = zip(*((a, b) for a, b in zip(every, best, strict=True) if len(b) < 150), strict=True)  # that ended
+    one = native.worker(kind)
+    one.translate(batch, native.engine_options())
+    candidates = native_packing.padded(len(native.vocabulary().target))
+    found = script("engine").work(folders() / kind, kind, batch, output, candidates)
+    assert len(batch) > 9 and one.operations() == found.encoder + found.decoder
 
 
 def test_a_record_without_rates_says_what_its_limit_was(script):

@@ -16,7 +16,8 @@
 - ``command_line``: types of arguments; some arguments as a dataclass
 - ``cpu``, ``machine``: the CPU, as Linux describes it, and the machine that a measurement runs on
 - ``command``: the command ``nmt-frontier``
-- ``bindings``: the engine's C interface: a loaded model, and workers that decode with it; ``kernels``: its products
+- ``bindings``: the engine's C interface: a loaded model, and workers that decode with it; ``kernels``: its products;
+  ``peaks``: how fast a core computes these at best
 - ``ctranslate2``, ``huggingface``: classes of CTranslate2 and transformers with this engine inside
 
 >>> from nmt_frontier import Translator

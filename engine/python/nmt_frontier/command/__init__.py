@@ -1,9 +1,10 @@
-"""The command ``nmt-frontier``: translate text, import a model, describe a model folder.
+"""The command ``nmt-frontier``: translate text, import a model, describe a model folder, measure its speed.
 
 - ``translate``: translate text line by line, resumably
 - ``import_model``: make model folders of a model that was trained elsewhere
 - ``decoding``: the options of commands that decode
 - ``describe``: say what a model folder is, and what decodes it here
+- ``benchmark``: measure how fast a model folder translates here
 - ``guard``: a child process for a command that may run out of memory
 """
 
@@ -21,6 +22,7 @@ COMMANDS = {
     "translate": ("translate", "translate text with a model folder"),
     "import": ("import_model", "make model folders of a model of another toolkit"),
     "describe": ("describe", "say what a model folder is, and what decodes it here"),
+    "benchmark": ("benchmark", "measure how fast a model folder translates a text here"),
 }
 PACKAGES = ("cmake", "pkgconfig")  # folders beside this package's modules
 # What to do when a command was killed for want of memory; these run in a child process, so that it can be said.

@@ -28,8 +28,8 @@ from typing import Any, BinaryIO, TypedDict, cast
 from nmt_frontier.command import decoding
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError
-from nmt_frontier.files import read_json, sha256, write_json
-from nmt_frontier.model.model_folder import NOT_DECODED
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.model.model_folder import checksum
 from nmt_frontier.progress import progress
 from nmt_frontier.search.pipeline import NAMED
 from nmt_frontier.text import options as text_options
@@ -57,10 +57,7 @@ REPLACEMENT = "\ufffd"
 
 def progress_key(models: Iterable[Path], settings: Mapping[str, object]) -> Key:
     """The settings and a checksum of the model folders, as JSON stores them."""
-    folders = (sorted(path for path in model.iterdir() if path.is_file()) for model in models)
-    files = [path for folder in folders for path in folder if path.name not in NOT_DECODED]
-    digest = hashlib.sha256(repr([(path.name, sha256(path)) for path in files]).encode()).hexdigest()
-    key: Key = json.loads(json.dumps({"model": digest, **settings}))
+    key: Key = json.loads(json.dumps({"model": checksum(models), **settings}))
     return key
 
 

@@ -227,6 +227,10 @@ class Native(Engine):
         total = sum(spent.values()) or 1
         return {name: ticks / total for name, ticks in spent.items()}
 
+    def operations(self) -> int:
+        """The multiplications and additions of all products so far."""
+        return sum(worker.operations() for worker in self._workers)
+
     def input_scales(self, batches: Iterable[Batch]) -> dict[str, "InputScales"]:
         """The input scales of each product over these batches."""
         with in_one_line(f"{self.label} failed", SMALLER), self._worker() as worker:
