@@ -12,6 +12,7 @@ from nmt_frontier.errors import UserError
 
 BASELINE = "opennmt-tf"  # the engine that every system was trained with
 CTRANSLATE2, NATIVE = "ctranslate2", "native"
+HTTP = "http"  # no engine: a language model that answers (measure.language_model)
 BEAM = 4  # of the baseline and of the reference of quality, as in the papers
 CONFIGURATION = ("system", "engine", "compute_type", "beam_size", "vocabulary_map")  # identifies a row of a test set
 

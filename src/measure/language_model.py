@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import TypedDict
 
+from findings.comparison import HTTP
 from findings.cost import cost
 from formats import measurement, records
 from formats.measurement import Conditions, Decoding, Measurement, System, Timing
@@ -20,7 +21,7 @@ from nmt_frontier.command_line import named_path, positive, there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import read_json, typed
 
-ENGINE, LABEL = "http", "language model, behind HTTP"
+LABEL = "language model, behind HTTP"
 
 
 class Answers(TypedDict):
@@ -61,7 +62,7 @@ def record(args: argparse.Namespace) -> Measurement:
         study=args.study,
         system=System(name=args.system, role="imported", shape=shape, parameters=args.parameters),
         decoding=Decoding(
-            engine=ENGINE,
+            engine=HTTP,
             engine_label=LABEL,
             compute_type=args.compute_type,
             isa=here["isa"],

@@ -101,8 +101,9 @@ def styles(roles: Mapping[str, str]) -> dict[str, Style]:
     counts: Counter[str] = Counter()
     found = {}
     for system, role in roles.items():
-        found[system] = style(role, counts[role])
-        counts[role] += 1
+        kind = role if role in OF_ROLES else "student"  # models from elsewhere look like students, none like another
+        found[system] = style(role, counts[kind])
+        counts[kind] += 1
     return found
 
 

@@ -29,6 +29,7 @@ LEGEND_COLUMNS = 5  # more than fit are cut off: names such as deep-original-see
 
 COLUMN_HEIGHT = 3.2  # inches, without the legend
 COLUMN_LEGEND_COLUMNS, LEGEND_ROW = 2, 0.14  # inches
+WIDE = 4  # powers of ten on an axis, above which these alone have numbers
 NAME_CHARACTERS = 48  # characters of a name that fit into the column
 
 
@@ -152,7 +153,9 @@ def fill_panel(record: Measurement, color: str) -> str:
 
 
 def amount(value: float, _: int) -> str:
-    """2,000 but 35 M."""
+    """2,000 but 35 M, and 0.3."""
+    if abs(value) < 1:
+        return f"{value:.1g}"
     if abs(value) < 1e6:
         return f"{value:,.0f}"
     return f"{value / 1e6:,.0f} M" if abs(value) >= 1e7 else f"{value / 1e6:.3g} M"
@@ -200,7 +203,7 @@ def footnote(records: list[Measurement]) -> str:
 def ticks(low: float, high: float) -> Locator:
     """Of a logarithmic axis: as many as fit beside one another."""
     powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)))
-    for steps in ((1, 3), (1, 2, 5)):
+    for steps in ((1,),) * (len(powers) > WIDE) + ((1, 3), (1, 2, 5)):
         places = np.outer(powers, steps).ravel()
         if len(shown := places[(low <= places) & (places <= high)]) > 1:
             return FixedLocator(shown.tolist())

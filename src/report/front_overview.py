@@ -79,7 +79,7 @@ def name_systems(axes: Axes, plot: front.Plot, ends: dict[str, Measurement]) -> 
     wanted = {system: (comparison.number(record, "bleu") - low) / (high - low) for system, record in ends.items()}
     for system, height in apart(wanted).items():
         axes.annotate(
-            system,
+            f"{system}\n{what}" if (what := kind(ends[system])) else system,
             plot.place(ends[system]),
             (1.05, height),
             textcoords="axes fraction",
@@ -88,6 +88,12 @@ def name_systems(axes: Axes, plot: front.Plot, ends: dict[str, Measurement]) -> 
             fontweight="bold",
             arrowprops={"arrowstyle": "-", "color": plot.styles[system].color, "linewidth": 0.8, "shrinkB": 4},
         )
+
+
+def kind(record: Measurement) -> str:
+    """What a system is that is no model of a study, in short lines."""
+    http = record.decoding.engine == comparison.HTTP
+    return captions.engine_label(record).replace(", ", ",\n") if http else ""
 
 
 def apart(heights: dict[str, float]) -> dict[str, float]:

@@ -69,7 +69,9 @@ def test_it_stands_in_a_front_beside_a_student(asked, monkeypatch):
     assert 0 < bleu["gemma"] < bleu["deep"]
     assert [each.system.name for each in comparison.on_front(found)] == ["deep"]
     (axes,) = front_overview.draw(found).axes
-    assert {"deep", "gemma"} <= {text.get_text() for text in axes.texts}
+    assert {"deep", "gemma\nlanguage model,\nbehind HTTP"} <= {text.get_text() for text in axes.texts}
+    assert [f"{tick:g}" for tick in axes.get_xticks()] == ["10", "100", "1000", "10000"]
+    assert len({line.get_color() for line in axes.lines if line.get_marker() not in ("None", "|", "")}) == 2
     assert record.words_per_second == 2
 
 

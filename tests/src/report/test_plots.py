@@ -237,7 +237,11 @@ def test_a_name_stays_inside_even_where_it_covers_points(anchor, width, crowded)
 
 @pytest.mark.parametrize(
     ("limits", "places"),
-    [((20, 25_000), [30, 100, 300, 1000, 3000, 10_000]), ((4000, 25_000), [5000, 10_000, 20_000])],
+    [
+        ((20, 25_000), [30, 100, 300, 1000, 3000, 10_000]),
+        ((4000, 25_000), [5000, 10_000, 20_000]),
+        ((0.2, 60_000), [1, 10, 100, 1000, 10_000]),
+    ],
 )
 def test_ticks_of_a_column(limits, places):
     assert front.ticks(*limits).tick_values(*limits).tolist() == places
