@@ -7,11 +7,10 @@ vocabulary nor the native engine.
 
 import argparse
 from collections.abc import Iterator
-from itertools import zip_longest
 from pathlib import Path
 
 from distill import n_best_lists, parts
-from distill.n_best_lists import NBestList, ScoredText, ranked
+from distill.n_best_lists import NBestList, merged, ranked
 from distill.parts import Written
 from distill.settings import TranslationSettings
 from distill.teacher import Teacher, teacher_options
@@ -19,7 +18,7 @@ from distill.teacher_engines import Arithmetic, installed
 from distill.tokenization import files, tokenizers
 from formats import records
 from nmt_frontier.command_line import there
-from nmt_frontier.errors import UserError, command
+from nmt_frontier.errors import command
 
 WINDOW = 2000  # sentences scored at a time
 
@@ -34,20 +33,6 @@ class Rescored(Written):
     teachers: list[Named]
 
 
-def merged(paths: list[Path]) -> Iterator[NBestList]:
-    """One list per sentence, with the distinct hypotheses of all files; each text keeps its best score.
-
-    Raises UserError for files of different sentences.
-    """
-    for number, lists in enumerate(zip_longest(*map(n_best_lists.read, paths)), 1):
-        sources = {n_best_list and n_best_list.source for n_best_list in lists}
-        if len(sources) > 1:
-            names = ", ".join(map(str, paths))
-            raise UserError(f"record {number} is another sentence in one of {names}; delete these and run again")
-        hypotheses = (hypothesis for n_best_list in lists for hypothesis in n_best_list.hypotheses)
-        yield NBestList(lists[0].source, ranked(hypotheses))
-
-
 def rescored(window: list[NBestList], teachers: list[Teacher], n_best: int) -> Iterator[NBestList]:
     """The lists ranked by the mean scores of all teachers; at most ``n_best`` hypotheses per sentence."""
     pairs = [(n_best_list.source, hypothesis.text) for n_best_list in window for hypothesis in n_best_list.hypotheses]
@@ -55,7 +40,7 @@ def rescored(window: list[NBestList], teachers: list[Teacher], n_best: int) -> I
     scores = zip(*(list(teacher.score(pairs)) for teacher in teachers), strict=True)
     means = (sum(row) / len(row) for row in scores)
     for n_best_list in window:
-        hypotheses = ranked(ScoredText(hypothesis.text, next(means)) for hypothesis in n_best_list.hypotheses)
+        hypotheses = ranked(hypothesis._replace(score=next(means)) for hypothesis in n_best_list.hypotheses)
         yield NBestList(n_best_list.source, hypotheses[:n_best])
 
 

@@ -36,8 +36,8 @@ class Prefix(Section):
 
 class TranslationSampling(Section):
     """Teachers draw n_best translations of a sentence from their probabilities, instead of searching for them with a
-    beam (docs/decoding.md#sampling). It needs the native engine. Equal ones are kept once, the one with the highest
-    score first. None if null."""
+    beam (docs/decoding.md#sampling). It needs the native engine. Equal ones are kept once, with their number, the one
+    with the highest score first. None if null."""
 
     temperature: Annotated[Number, limits(minimum=0.001, maximum=1000)] = 1.0
     """Pieces are drawn by probability^(1 / temperature): below 1 probable ones more often."""
@@ -100,6 +100,20 @@ class BackTranslationSettings(Section):
     tag: str | None = None
 
 
+class Scores(Section, kw_only=True):
+    """For mbr: scores by a program of another environment, such as COMET's, instead of the metric
+    (docs/teachers-and-students.md#scores-from-elsewhere). None if null."""
+
+    command: str
+    """A line for the shell. It reads lines of a source, a hypothesis and a reference with tabs between them, and writes
+    a number for each, the higher the better."""
+    references: bool = True
+    """Each hypothesis is compared with each one as a reference, and the mean counts. Otherwise lines have no reference:
+    the program estimates the quality of a hypothesis."""
+    device: Device = "cpu"
+    """With cuda each shard asks Snakemake for one gpu."""
+
+
 class Example(Section):
     """A translation that the model is shown before it is asked."""
 
@@ -135,8 +149,8 @@ class HttpSection(Section, kw_only=True):
     examples: list[Example] = field(default_factory=list)
     """Translations that stand before each text, in chat as turns of a conversation."""
     candidates: Count = 1
-    """Answers to each text, each with a seed of its own; the n-best list has the different ones. Their score is the
-    logarithm of their share, so that mbr weighs samples as they were drawn. Several need a temperature."""
+    """Answers to each text, each with a seed of its own; the n-best list has the different ones, with their numbers. Their
+    score is the logarithm of their share. Several need a temperature."""
     temperature: Annotated[Number, limits(minimum=0)] = 0
     """Of sampling; 0 takes the likeliest token."""
     top_p: SomeShare = 1

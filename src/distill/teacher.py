@@ -45,17 +45,18 @@ class Teacher:
     def translate(
         self, sources: Iterable[str], beam_size: int, n_best: int, sampling: Sampling | None = None
     ) -> Iterator[list[ScoredText]]:
-        """Yield the n-best list of each sentence in order, or its samples, reading no more than two windows ahead.
+        """Yield the n-best list of each sentence in order, or its samples, each with the weight 1, reading no more than
+        two windows ahead.
 
         The list of a source of more than MAXIMUM_OUTPUT pieces is empty, because the model would read only part of it;
         hypotheses that reach MAXIMUM_OUTPUT pieces are left out, because they may not have ended.
         """
-        encoded = map(self._encode, sources)
+        encoded, weight = map(self._encode, sources), 1 if sampling else None
         whole = (pieces if len(pieces) <= MAXIMUM_OUTPUT else [] for pieces in encoded)
         for hypotheses in self._engine.n_best(whole, beam_size, n_best, self._begin, sampling):
             own = ((pieces[len(self._begin) :], score) for pieces, score in hypotheses)
             yield [
-                ScoredText(records.sentence(self._target.decode(pieces)), score)
+                ScoredText(records.sentence(self._target.decode(pieces)), score, weight)
                 for pieces, score in own
                 if 0 < len(pieces) < MAXIMUM_OUTPUT
             ]

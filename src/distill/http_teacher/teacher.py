@@ -137,6 +137,6 @@ class HttpTeacher:
 
 
 def hypotheses(answers: list[Answer]) -> list[ScoredText]:
-    """The different translations. Their score is the logarithm of their share, by which mbr weighs samples rightly."""
+    """The different translations, with their numbers. Their score is the logarithm of their share."""
     drawn = Counter(records.sentence(text_of(answer)) for answer in answers)
-    return ranked(ScoredText(text, log(number / len(answers))) for text, number in drawn.items())
+    return ranked(ScoredText(text, log(number / len(answers)), number) for text, number in drawn.items())

@@ -1,12 +1,13 @@
 """N-best lists: source sentences with the hypotheses of teachers for them, and their scores.
 
 On disk a list is a record of two columns: the source, and a JSON list of [text, score], best first. A score is the mean
-natural log-probability per token of the hypothesis, with the end of the sentence. As a command, this module writes the
-best hypothesis of every sentence as a line of text.
+natural log-probability per token of the hypothesis, with the end of the sentence. Samples are [text, score, number]: so
+often was this text drawn. As a command, this module writes the best hypothesis of every sentence as a line of text.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,10 +16,11 @@ from nmt_frontier.errors import UserError
 
 
 class ScoredText(NamedTuple):
-    """A translation in plain text, with its score."""
+    """A translation in plain text, with its score. weight: how often it was drawn; None if it was searched for."""
 
     text: str
     score: float
+    weight: float | None = None
 
 
 class NBestList(NamedTuple):
@@ -29,11 +31,14 @@ class NBestList(NamedTuple):
 
 
 def ranked(hypotheses: Iterable[ScoredText]) -> list[ScoredText]:
-    """Sort hypotheses, best first; keep only the best of equal texts, and no empty text."""
+    """Sort hypotheses, best first; keep only the best of equal texts, with the weight of all, and no empty text."""
     best: dict[str, ScoredText] = {}
     for hypothesis in sorted(hypotheses, key=lambda hypothesis: -hypothesis.score):
-        if hypothesis.text:
-            best.setdefault(hypothesis.text, hypothesis)
+        if not hypothesis.text:
+            continue
+        same = best.setdefault(hypothesis.text, hypothesis)
+        if same is not hypothesis and hypothesis.weight is not None:
+            best[same.text] = same._replace(weight=(same.weight or 0) + hypothesis.weight)
     return list(best.values())
 
 
@@ -48,6 +53,20 @@ def read(path: Path) -> Iterator[NBestList]:
         yield found
 
 
+def merged(paths: list[Path], changed: Callable[[NBestList], NBestList] = lambda each: each) -> Iterator[NBestList]:
+    """One list per sentence, with the distinct hypotheses of all files; each text keeps its best score.
+
+    changed: what each list becomes before. Raises UserError for files of different sentences.
+    """
+    for number, lists in enumerate(zip_longest(*map(read, paths)), 1):
+        sources = {n_best_list and n_best_list.source for n_best_list in lists}
+        if len(sources) > 1:
+            names = ", ".join(map(str, paths))
+            raise UserError(f"record {number} is another sentence in one of {names}; delete these and run again")
+        hypotheses = (hypothesis for n_best_list in lists for hypothesis in changed(n_best_list).hypotheses)
+        yield NBestList(lists[0].source, ranked(hypotheses))
+
+
 def write(path: Path, lists: Iterable[NBestList]) -> tuple[int, str]:
     """Write a file, whole or not at all; return the number of lists and the checksum of their records."""
     return records.write(path, map(record, lists))
@@ -55,5 +74,8 @@ def write(path: Path, lists: Iterable[NBestList]) -> tuple[int, str]:
 
 def record(n_best_list: NBestList) -> records.Record:
     """The list in its form on disk."""
-    hypotheses = [[text, round(score, 4)] for text, score in n_best_list.hypotheses]
+    hypotheses = [
+        [text, round(score, 4)] if weight is None else [text, round(score, 4), weight]
+        for text, score, weight in n_best_list.hypotheses
+    ]
     return n_best_list.source, json.dumps(hypotheses, ensure_ascii=False)
