@@ -89,5 +89,6 @@ class Learned(Struct, omit_defaults=True):
     sentences: dict[str, int]  # distinct ones that the training saw of each corpus
     ensemble: str = "rescoring"  # how several teachers made the translations
     started: bool = False  # from the weights of another model
+    chosen: str = ""  # how the translations were made and chosen, where not as the study does otherwise
     augmentation: dict[str, float] = {}  # share of the pairs that each rule changed on both sides
     words: int | float = 0  # share of a teacher's probabilities of pieces in the loss

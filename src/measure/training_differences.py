@@ -78,7 +78,8 @@ def _same_drawn(first: Learned, other: Learned) -> bool:
     if first.shares != other.shares or first.drop_worst or other.drop_worst:
         return False
     fewer, more = sorted(sum(one.sentences.values()) for one in (first, other))
-    return "all" in (first.targets, other.targets) or fewer >= (1 - FEW) * more
+    several = any(one.targets == "all" or "keep" in one.chosen for one in (first, other))
+    return several or fewer >= (1 - FEW) * more
 
 
 def difference(first: Learned, other: Learned) -> str:
@@ -95,19 +96,24 @@ def targets(first: Learned, other: Learned) -> str:
     if not first.teachers and not other.teachers:
         return ""
     if not other.teachers:
-        return "distillation" + ("" if first.targets == "best" else f" with {WORDS[first.targets]} targets")
+        return "distillation" + ("" if _kind(first) == "best" else f" with {_kind(first)} targets")
     if not first.teachers:
         return "no distillation"
-    if first.targets != other.targets:
-        return f"{WORDS[first.targets]} against {WORDS[other.targets]} targets"
+    if _kind(first) != _kind(other):
+        return f"{_kind(first)} against {_kind(other)} targets"
     if (first.teachers, first.ensemble) != (other.teachers, other.ensemble):
         return f"translations by {_translators(first)} against {_translators(other)}"
     return ""
 
 
+def _kind(learned: Learned) -> str:
+    """How the targets of a training were chosen: ``MBR (samples64, chrf)``."""
+    return WORDS[learned.targets] + f" ({learned.chosen})" * bool(learned.chosen)
+
+
 def _translators(learned: Learned) -> str:
     """The teachers of a training, and whether they translated together."""
-    return ", ".join(learned.teachers) + " token by token" * (learned.ensemble == "token_by_token")
+    return ", ".join(learned.teachers) + {"token_by_token": " token by token", "union": " united"}.get(learned.ensemble, "")
 
 
 def words(first: Learned, other: Learned) -> str:

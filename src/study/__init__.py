@@ -8,8 +8,8 @@ From files to an effective configuration:
 - ``schema``: what the JSON schema refuses, in our words; the folder of results, the hash of a configuration
 - ``expansion``: YAML files merged with those that they extend, and every entry with the settings of the whole study
 - ``checks``: the rules that a schema cannot express; ``system_checks``: those of teachers and students;
-  ``http_checks``: those of teachers behind HTTP; ``word_checks``: those of teachers that teach word by word;
-  ``back_translation_checks``: those of back-translation
+  ``candidate_checks``: those of what mixtures choose from; ``http_checks``: those of teachers behind HTTP;
+  ``word_checks``: those of teachers that teach word by word; ``back_translation_checks``: those of back-translation
 - ``precision``: the engine and the type that teachers compute with
 - ``machine_checks``: what a run lacks on this machine, asked when its first job starts
 - ``available``: whether the corpora can be had (command)
@@ -22,6 +22,7 @@ What follows from the configuration:
 
 - ``plan``: the systems of a study, what each is made of, what is done with it, where the files are
 - ``systems``: systems, mixtures and teachers that the plan is made of
+- ``candidates``: the n-best lists of teachers, and how mixtures choose from them
 
 What a study will take:
 

@@ -14,8 +14,7 @@ from formats.shape import Values, registry
 from nmt_frontier.errors import UserError
 from nmt_frontier.search.engine import Engine
 from nmt_frontier.search.native import Native
-from nmt_frontier.search.sampling import MOST_SAMPLES
-from study import back_translation_checks, http_checks, system_checks, word_checks
+from study import back_translation_checks, candidate_checks, http_checks, system_checks, word_checks
 from study.configuration import StudyConfiguration
 from study.configuration.systems import AugmentationSection, MixtureSection
 from study.expansion import listed_prices
@@ -27,17 +26,14 @@ from study.systems import (
     BACKWARD,
     ORIGINAL,
     all_teachers,
-    asked,
     assistants,
     back_translated,
-    hypotheses,
     learned_from,
     splits_as_study,
     students,
     systems,
     teacher_entry,
     trained_before,
-    translated_by,
     untrained,
 )
 from train.settings import PLACED
@@ -63,6 +59,7 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
         yield f"prices.machine: {name!r} is none of {listed}; name one, or give an entry like those of {PRICES.name}"
     yield from system_checks.problems(config)
     yield from mixture_problems(config)
+    yield from candidate_checks.problems(config)
     yield from http_checks.mixture_problems(config)
     yield from back_translation_checks.problems(config)
     yield from corpus_problems(config)
@@ -124,6 +121,8 @@ def teacher_problems(config: StudyConfiguration) -> Iterator[str]:
         yield f"back_translation.sampling: {used.label} draws no samples here{remedy}"
     yield from word_checks.engine_problems(config, remedy)
     for name, mixture in config.mixtures.items():
+        if mixture.candidates and mixture.candidates.sampling and not used.samples:
+            yield f"mixtures.{name}.candidates.sampling: {used.label} draws no samples here{remedy}"
         if mixture.ensemble == "token_by_token" and not used.ensembles:
             yield f"mixtures.{name}.ensemble: {used.label} decodes with one model{remedy}; or take rescoring"
 
@@ -152,12 +151,6 @@ def _type_problems(path: str, name: str, *used: type[Engine]) -> Iterator[str]:
 
 
 def mixture_problems(config: StudyConfiguration) -> Iterator[str]:
-    distillation = config.distillation
-    if distillation.sampling and distillation.n_best > MOST_SAMPLES:
-        yield f"distillation.n_best: {distillation.n_best:,} samples of a sentence; the engine draws {MOST_SAMPLES:,}"
-    if not distillation.sampling and distillation.n_best > distillation.beam_size:
-        beam, n_best = distillation.beam_size, distillation.n_best
-        yield f"distillation.n_best: {n_best} hypotheses need a beam as wide; beam_size is {beam}"
     for name, mixture in config.mixtures.items():
         if name == ORIGINAL and mixture.targets != "original":
             yield f"mixtures.{name}.targets: this name is that of the teachers' data"
@@ -177,10 +170,6 @@ def _mixture_problems(path: str, mixture: MixtureSection, config: StudyConfigura
         allowed = ["train", *back] if original else ["train", "monolingual"]
         if role not in allowed:
             yield f"{path}.weights.{corpus}: is not a corpus with the role {' or '.join(allowed)}"
-    teacher = translated_by(config, path.removeprefix("mixtures."))
-    if mixture.targets in ("interpolated", "mbr", "all") and hypotheses(config, teacher) < 2:
-        key = f"teachers.{teacher}.http.candidates" if teacher in asked(config) else "distillation.n_best"
-        yield f"{path}.targets: {mixture.targets} needs several hypotheses; {key} is 1 (papers have 8)"
     if original and mixture.teacher:
         yield f"{path}.teacher: original targets are no teacher's"
     if original and mixture.drop_worst:

@@ -41,6 +41,7 @@ def estimate(config: StudyConfiguration, cores: int, rates: Rates) -> str:
     notes = [
         *([f"from {rates.origin}"] if rates.origin else []),
         SCOPE,
+        *(["not counted: scores by programs of other environments"] if work.study.teachers.scores else []),
         *([f"not counted, size unknown: {', '.join(work.unknown)}"] if work.unknown else []),
     ]
     return "\n".join([f"Estimate for the study {config.study}: {total}", *rows, *(f"  {note}" for note in notes)])
@@ -64,12 +65,13 @@ def stages(work: Work) -> dict[str, list[float]]:
     aligned = min(work.pairs, config.alignment.pairs) * TAUGHT_STARTS + work.pairs * ALIGNED_STARTS
     exported = (aligned + len(work.trained) * MODEL_JOBS * JOB_STARTS) * python
     shards = config.distillation.shards * sum(len(work.translators(corpus)) for corpus in work.selected)
+    selections = config.distillation.shards * sum(map(len, work.selected.values()))
     shards += config.distillation.shards * config.distillation.epochs * len(work.words)
     return {
         "corpora and vocabulary": _divided(texts, len(config.corpora) * config.cleaning_shards),
         **back_translation(work),
         "training on original data": trainings(work, original),
-        "distillation": _divided(translated, shards),
+        "distillation": _divided(translated, shards) + _divided(all_selections(work), selections),
         "training on translations": trainings(work, [system for system in on_cpu if system not in original]),
         "alignment and export": _divided(exported, max(config.alignment.shards, len(work.trained))),
         ALONE: [work.timing_seconds(system) for system in work.measured],
@@ -115,7 +117,13 @@ def gpu_hours(work: Work) -> dict[str, tuple[float, float]]:
 def all_translations(work: Work) -> float:
     """Seconds of the translations by teachers that something is learned from."""
     todo = ((name, work.sizes[corpus]) for corpus in work.selected for name in work.translators(corpus))
-    return sum(work.translation_seconds(teacher, sentences) for teacher, sentences in todo)
+    return sum(work.translation_seconds(name, sentences) for name, sentences in todo)
+
+
+def all_selections(work: Work) -> float:
+    """Seconds to choose among hypotheses."""
+    todo = ((each, work.sizes[corpus]) for corpus, selections in work.selected.items() for each in selections)
+    return sum(work.selection_seconds(each, sentences) for each, sentences in todo)
 
 
 def all_back_translations(work: Work) -> float:
@@ -125,7 +133,8 @@ def all_back_translations(work: Work) -> float:
 
 def all_rescoring(work: Work) -> float:
     """Seconds of the ensemble that scores them."""
-    return sum(work.rescoring_seconds(work.sizes[corpus]) for corpus in work.selected if work.rescored(corpus))
+    todo = ((name, work.sizes[corpus]) for corpus in work.selected for name in work.rescored(corpus))
+    return sum(work.rescoring_seconds(name, sentences) for name, sentences in todo)
 
 
 def makespan(jobs: Iterable[float], cores: int) -> float:

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from distill.http_teacher.prompt import MOST_TOKENS, TEXT
 from distill.settings import HttpSection
+from study.candidates import hypotheses
 from study.configuration import StudyConfiguration
 from study.configuration.systems import TeacherSection
-from study.systems import asked, hypotheses, learned_from
+from study.systems import asked, learned_from
 
 ADDRESS = re.compile(r"https?://[^@/?#\s]+(/[^?#\s]*)?")
 VARIABLE = re.compile("[A-Z][A-Z0-9_]*")
@@ -51,8 +52,8 @@ def mixture_problems(config: StudyConfiguration) -> Iterator[str]:
     for name, mixture in config.mixtures.items():
         teachers = learned_from(config, name)
         behind = [each for each in teachers if each in asked(config)]
-        if len(teachers) > 1 and behind:
+        if len(teachers) > 1 and behind and mixture.ensemble != "union":
             scores = f"{behind[0]} answers over HTTP and scores nothing, so it is part of no ensemble"
             yield f"mixtures.{name}.teacher: {scores}; name one of {', '.join(teachers)}"
-        elif behind and mixture.drop_worst and hypotheses(config, behind[0]) == 1:
+        elif behind and mixture.drop_worst and hypotheses(config, name) == 1:
             yield f"mixtures.{name}.drop_worst: one answer has no score; that of several candidates is their share"

@@ -13,13 +13,9 @@ from findings.cost import Price
 from nmt_frontier.errors import UserError
 from study.asking import asking_seconds
 from study.rates import Rate
-from study.systems import BACKWARD, Trained, hypotheses
+from study.systems import BACKWARD, Trained
 from study.workload import JOB_STARTS, MODEL_JOBS, REPORT_JOBS, StudyStage, Work
 
-# Choosing targets: CPU seconds of a comparison (EPYC of Zen 4, Multi30k, lists of 8), and how the number of comparisons
-# grows with the hypotheses.
-CHOICE = {"interpolated": 75e-6, "mbr": 14e-6}
-POWERS = {"interpolated": 1, "mbr": 2}
 THREADS = 2  # of the rules vocabulary and encode; the second one counts as no gain
 
 
@@ -175,11 +171,11 @@ class _Planned:
                     used = gpus
                 lists.append(name)
                 yield self._group(name, StudyStage.TRANSLATION, seconds, shards, gpus=used, after=after)
-            rescored = f"rescore_shard {corpus}"
-            if work.rescored(corpus):
-                seconds = work.rescoring_seconds(sentences)
-                yield self._group(rescored, StudyStage.RESCORING, seconds, shards, gpus=gpus, after=lists)
-            yield from self._selections(corpus, sentences, [*lists, rescored])
+            rescored = [f"rescore_shard {name} {corpus}" for name in work.rescored(corpus)]
+            for name, made in zip(rescored, work.rescored(corpus), strict=True):
+                seconds = work.rescoring_seconds(made, sentences)
+                yield self._group(name, StudyStage.RESCORING, seconds, shards, gpus=gpus, after=lists)
+            yield from self._selections(corpus, sentences, [*lists, *rescored])
 
     def _back_translations(self) -> Iterator[Jobs]:
         work, shards, gpus = self._work, self._distillation.shards, int(self._work.teachers_on_gpu)
@@ -195,12 +191,11 @@ class _Planned:
 
     def _selections(self, corpus: str, sentences: int, lists: list[str]) -> Iterator[Jobs]:
         shards = self._distillation.shards
-        for teacher, targets in sorted(self._work.selected.get(corpus, ())):
-            n_best = hypotheses(self._config, teacher)
-            name, comparisons = f"{teacher} {targets} {corpus}", n_best ** POWERS.get(targets, 0)
-            seconds = sentences * (self._seconds["select"] + CHOICE.get(targets, 0) * comparisons)
+        for selection in sorted(self._work.selected.get(corpus, ())):
+            name = " ".join([*selection, corpus])
+            seconds = sentences * self._seconds["select"] + self._work.selection_seconds(selection, sentences)
             yield self._group(f"select_shard {name}", StudyStage.SELECTION, seconds, shards, after=lists)
-            gathered = sentences * (n_best if targets == "all" else 1) * self._seconds["gather"]
+            gathered = sentences * self._work.chosen(selection) * self._seconds["gather"]
             after = [f"select_shard {name}"]
             yield self._group(f"gather_distilled {name}", StudyStage.SELECTION, gathered, after=after)
 

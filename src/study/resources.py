@@ -3,8 +3,9 @@
 from corpora.settings import Corpus
 from formats.shape import CustomShape, Values, shape
 from formats.word_probabilities import CHARACTERS
+from study.candidates import pairs
 from study.configuration import StudyConfiguration
-from study.systems import Trained, base, drawn, hypotheses, translated_by
+from study.systems import Trained, base, drawn
 from train.schedule import SHUFFLE_BUFFER
 from train.settings import TrainingSection
 
@@ -40,10 +41,7 @@ def read_size(corpus: Corpus) -> int | None:
 
 def scores_to_rank(config: StudyConfiguration, mixture: str, corpus: str) -> int:
     """The most scores that a corpus of a mixture can have; 0 if the size of the corpus is unknown."""
-    several = config.mixtures[mixture].targets == "all"
-    return (hypotheses(config, translated_by(config, mixture)) if several else 1) * (
-        size(config.corpora[base(corpus)]) or 0
-    )
+    return pairs(config, mixture) * (size(config.corpora[base(corpus)]) or 0)
 
 
 def trained_tokens(training: TrainingSection, epoch_pairs: int) -> float:

@@ -95,8 +95,8 @@ def rates(kept: Shipped) -> list[Document]:
 
 def assumed(work: Work) -> Document:
     """What was not measured. sentences_per_second: translated by a teacher on one GPU, by the name of the teacher."""
-    computed = work.study.teachers.computed
-    operations = {name: 2 * work.width(name) * TOKENS * work.teacher_parameters(name) for name in computed}
+    teachers = work.study.teachers
+    operations = {name: 2 * teachers.lists[name].width * work.translated(name, 1) for name in teachers.computed}
     return {
         "gpu_training_operations_per_second": GPU_TRAINING,
         "gpu_decoding_operations_per_second": GPU_DECODING,

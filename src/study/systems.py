@@ -19,7 +19,8 @@ ORIGINAL = "original"  # the mixture of the teachers: the bilingual corpora with
 BACKWARD = "backward"  # the teacher of back_translation
 ENSEMBLE = "ensemble"  # all teachers together: each translates, all score
 TOKEN_ENSEMBLE = "token-ensemble"  # all teachers together, which average their probabilities at every step
-ENSEMBLES = {"rescoring": ENSEMBLE, "token_by_token": TOKEN_ENSEMBLE}  # by the key of a mixture
+UNION = "union"  # all teachers together: each translates, and nothing is scored anew
+ENSEMBLES = {"rescoring": ENSEMBLE, "token_by_token": TOKEN_ENSEMBLE, "union": UNION}  # by the key of a mixture
 ORIGINS = (
     "shape",
     "checkpoint",
@@ -92,12 +93,6 @@ def teacher_entry(config: StudyConfiguration, name: str) -> TeacherSection:
     return all_teachers(config).get(name) or TeacherSection()
 
 
-def hypotheses(config: StudyConfiguration, teacher: str | None) -> int:
-    """The most hypotheses for a sentence by a teacher, or by all together."""
-    http = config.teachers[teacher].http if teacher in config.teachers else None
-    return http.candidates if http else config.distillation.n_best
-
-
 def asked(config: StudyConfiguration) -> list[str]:
     """The teachers that answer over HTTP."""
     return [name for name, teacher in config.teachers.items() if teacher.http]
@@ -109,7 +104,7 @@ def composition(config: StudyConfiguration, name: str, words: WordsSection | Non
     words: of the system that learns from it.
     """
     entry, weighted = mixture(config, name), weights(config, name)
-    together = {"ensemble": "token_by_token"} if translated_by(config, name) == TOKEN_ENSEMBLE else {}
+    together = {"ensemble": entry.ensemble} if translated_by(config, name) in (TOKEN_ENSEMBLE, UNION) else {}
     return {
         "targets": entry.targets,
         "teachers": learned_from(config, name),

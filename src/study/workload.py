@@ -4,6 +4,7 @@ It counts operations, pieces and pairs; rates (study.rates) turn these into seco
 runs of the demo on two cores. GPUs were not measured: their speed is assumed.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain
@@ -12,11 +13,12 @@ from decode.engines.ctranslate2 import CTranslate2
 from findings.comparison import BASELINE, compared
 from formats.shape import shape
 from nmt_frontier.search.native import Native
+from study.candidates import pairs
 from study.configuration import StudyConfiguration
 from study.plan import StudyPlan
 from study.rates import WIDTH, Rates
 from study.resources import TOKENS, operations, read_size, size, trained_tokens
-from study.systems import BACKWARD, ENSEMBLE, TOKEN_ENSEMBLE, StudySystem, Trained, hypotheses, teacher_entry
+from study.systems import BACKWARD, TOKEN_ENSEMBLE, StudySystem, Trained, teacher_entry
 from train import precision
 from train.schedule import kept_checkpoints
 
@@ -33,6 +35,7 @@ NATIVE = 0.4  # the time of the native engine, as a share of CTranslate2's
 # That share in distillation by type, one core of a Zen 3, beams of 4 and 8 (benchmarks/engine_distillation.py).
 # int4's follows from int8's and from their batches of 32 sentences on a Zen 4.
 NATIVE_TEACHER = {"float32": 0.8, "int16": 0.2, "int8": 0.5, "int4": 0.7}
+SAMPLED = 4  # samples that take as long as the beam of 4 which the rates are of; assumed
 # Seconds that an ensemble takes for the mean, for each model, hypothesis, step and piece of the vocabulary (Zen 4).
 MEAN = 1e-9
 TEST_SENTENCES = 1000  # of a test set of unknown size
@@ -103,10 +106,8 @@ class Work:
 
     def epoch(self, mixture: str) -> int:
         """Pairs of an epoch of a mixture."""
-        translations = self.study.teachers.translations(mixture)
-        times = hypotheses(self.config, translations[0]) if translations and translations[1] == "all" else 1
-        drawn = times * sum(self.sizes.get(name, 0) for name in self.study.mixtures.drawn(mixture))
-        return self.config.distillation.epoch_pairs or drawn
+        sources = sum(self.sizes.get(name, 0) for name in self.study.mixtures.drawn(mixture))
+        return self.config.distillation.epoch_pairs or pairs(self.config, mixture) * sources
 
     def parameters(self, system: StudySystem) -> float:
         return float(shape(system.shape or {}).parameters(self._entries) or 0)
@@ -124,20 +125,18 @@ class Work:
         """Pieces that a teacher translates, times its parameters."""
         return sentences * TOKENS * self.teacher_parameters(teacher)
 
-    def scored(self, sentences: float) -> float:
-        """Floating-point operations of rescoring: every teacher scores the translations of all teachers.
+    def scored(self, name: str, sentences: float) -> float:
+        """Floating-point operations of rescoring lists: every teacher scores the translations of all teachers.
 
         A piece of either side passes half of the weights on average, which cost two operations each. This is an upper
         bound, as teachers may find the same translation.
         """
-        if not self.rescores:
-            return 0.0
-        hypotheses = self.config.distillation.n_best * len(self.study.systems.teachers)
+        hypotheses = self.study.teachers.lists[name].candidates.n_best * len(self.study.systems.teachers)
         return hypotheses * 2 * sum(self.translated(teacher, sentences) for teacher in self.study.systems.teachers)
 
     @cached_property
     def selected(self) -> dict[str, set[tuple[str, str]]]:
-        """By corpus: the teachers whose translations systems learn from, each with its targets."""
+        """By corpus: the lists that systems learn from, each with how it is chosen from them, by their names."""
         mixtures = {system.mixture for system in self.trained}
         mixtures |= {self.study.mixtures.aligned, *filter(None, [self.config.vocabulary.of])}
         found: dict[str, set[tuple[str, str]]] = {}
@@ -147,21 +146,31 @@ class Work:
                     found.setdefault(corpus, set()).add(translations)
         return found
 
+    def chosen(self, selection: tuple[str, str]) -> int:
+        """The most pairs of a sentence, from lists and how is chosen from them."""
+        most, choice = self.study.teachers.hypotheses(selection[0]), self.study.teachers.choices[selection[1]]
+        return min(choice.keep or most, most)
+
+    def selection_seconds(self, selection: tuple[str, str], sentences: float) -> float:
+        """Seconds of a core to compare hypotheses."""
+        lists, choice = selection
+        return sentences * self.study.teachers.hypotheses(lists) * self.study.teachers.choices[choice].seconds
+
     @property
     def selections(self) -> set[tuple[str, str]]:
         """The pairs of ``selected`` over all corpora."""
         return set().union(*self.selected.values())
 
     def translators(self, corpus: str) -> list[str]:
-        """The teachers that translate a corpus; all of them together are one, if they translate token by token."""
-        imitated = {teacher for teacher, _ in self.selected.get(corpus, ())}
-        rescored = self.study.systems.teachers if ENSEMBLE in imitated else ()
+        """The lists that teachers make of a corpus; all teachers together are one, if they translate token by token."""
         teachers = self.study.teachers
-        return [name for name in (*teachers.translating, *teachers.asked) if name in {*imitated, *rescored}]
+        needed = {part for name, _ in self.selected.get(corpus, ()) for part in teachers.parts(name)}
+        return [name for name in (*teachers.translating, *teachers.asked) if name in needed]
 
-    def rescored(self, corpus: str) -> bool:
-        """Whether a mixture has a corpus's translations by the ensemble."""
-        return any(teacher == ENSEMBLE for teacher, _ in self.selected.get(corpus, ()))
+    def rescored(self, corpus: str) -> list[str]:
+        """The lists of a corpus that the ensemble makes of those of each teacher."""
+        names = {name for name, _ in self.selected.get(corpus, ())}
+        return [name for name in self.study.teachers.rescored if name in names]
 
     @property
     def rescores(self) -> bool:
@@ -171,26 +180,25 @@ class Work:
     def teachers_on_gpu(self) -> bool:
         return self.config.distillation.device == "cuda"
 
-    def width(self, teacher: str) -> int:
-        """Hypotheses of a sentence that a teacher extends at each step."""
-        back = self.config.back_translation
-        return back.width if back and teacher == BACKWARD else self.config.distillation.width
-
-    def translation_seconds(self, teacher: str, sentences: float) -> float:
-        """Seconds of a core, or of a GPU with two operations per parameter, hypothesis and piece; none over HTTP."""
-        translated = self.translated(teacher, sentences)
+    def translation_seconds(self, name: str, sentences: float) -> float:
+        """Seconds of a core for lists, or of a GPU with two operations per parameter, hypothesis and piece; none over
+        HTTP."""
+        made = self.study.teachers.lists[name]
+        translated = self.translated(made.teacher, sentences)
         if self.teachers_on_gpu:
-            return translated * 2 * self.width(teacher) / GPU_DECODING
+            return translated * 2 * made.width / GPU_DECODING
         seconds = translated / 1e6 * self.rates.decoded * self._teachers_share
-        if teacher == TOKEN_ENSEMBLE:
-            searched = sentences * TOKENS * self.config.distillation.width * len(self.study.systems.teachers)
+        if made.candidates.sampling:
+            seconds *= max(made.width / SAMPLED, 1)
+        if made.teacher == TOKEN_ENSEMBLE:
+            searched = sentences * TOKENS * made.width * len(self.study.systems.teachers)
             seconds += searched * self._entries * MEAN
         return seconds
 
-    def rescoring_seconds(self, sentences: float) -> float:
+    def rescoring_seconds(self, name: str, sentences: float) -> float:
         """Seconds of a core or a GPU; products of whole sentences are as fast as those of a training."""
         operation = 1 / GPU_TRAINING if self.teachers_on_gpu else self.rates.product * self._teachers_share
-        return self.scored(sentences) * operation
+        return self.scored(name, sentences) * operation
 
     @property
     def words(self) -> set[tuple[str, str, int]]:
@@ -257,8 +265,7 @@ class Work:
         of_pair = {name: RECORD_BYTES * len(self.study.corpora.languages(name)) / 2 for name in names}
         cleaned = sum(of_pair[name] * self.sizes[name] for name in names)
         sampled = sum(of_pair[name] * self.sizes[name] for name in names if config.corpora[name].sample)
-        n_best_lists = self.pairs * (RECORD_BYTES / 2 + CANDIDATE_BYTES * config.distillation.n_best)
-        chosen = sum(hypotheses(config, teacher) if targets == "all" else 1 for teacher, targets in self.selections)
+        chosen = sum(map(self.chosen, self.selections))
         epoch = (RECORD_BYTES + PIECES_BYTES) * config.distillation.epochs
         teaching = ("teacher", BACKWARD)
         teachers = sum(self._checkpoints(system) for system in self.learners if system.role in teaching)
@@ -271,8 +278,8 @@ class Work:
             StudyStage.GATHERING: cleaned,
             StudyStage.BACK_TRANSLATION: back * (RECORD_BYTES / 2 + CANDIDATE_BYTES + 2 * RECORD_BYTES),
             StudyStage.TEACHERS: teachers,
-            StudyStage.TRANSLATION: n_best_lists * len({*chain.from_iterable(map(self.translators, self.selected))}),
-            StudyStage.RESCORING: n_best_lists * self.rescores,
+            StudyStage.TRANSLATION: self._list_bytes({*chain.from_iterable(map(self.translators, self.selected))}),
+            StudyStage.RESCORING: self._list_bytes({*chain.from_iterable(map(self.rescored, self.selected))}),
             StudyStage.SELECTION: 2 * self.pairs * RECORD_BYTES * chosen,
             StudyStage.EPOCHS: epoch * sum(map(self.epoch, {system.mixture for system in self.learners})),
             StudyStage.WORDS: sum(WORDS_BYTES * k * TOKENS * self.epoch(mixture) for _, mixture, k in self.words)
@@ -281,6 +288,11 @@ class Work:
             StudyStage.ALIGNMENT: self.pairs * (RECORD_BYTES + ALIGNED_BYTES),
             StudyStage.EXPORT: sum(map(self.parameters, self.trained)) * MODEL_BYTES,
         }
+
+    def _list_bytes(self, names: Iterable[str]) -> float:
+        """Of these n-best lists of all pairs."""
+        numbers = (self.study.teachers.lists[name].candidates.n_best for name in names)
+        return self.pairs * sum(RECORD_BYTES / 2 + CANDIDATE_BYTES * number for number in numbers)
 
     def _checkpoints(self, system: Trained) -> float:
         kept = kept_checkpoints(system.training.average_last, system.training.averages)

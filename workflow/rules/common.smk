@@ -18,7 +18,7 @@ from snakemake.exceptions import WorkflowError
 from study import machine_checks, precision, rates, system_checks
 from study.config import read
 from study.estimate import estimate
-from study.systems import BACKWARD, TRANSLATED, absent_models
+from study.systems import BACKWARD, absent_models
 from study.plan import StudyPlan
 from study.job_limits import Requests
 
@@ -118,11 +118,11 @@ wildcard_constraints:
     corpus=one_of([*study.config.corpora, *study.mixtures.changed]),
     system=one_of(dict.fromkeys([*study.systems, *study.teachers.imported])),
     teacher=one_of([*study.teachers.translating, *study.teachers.asked]),
-    imitated=one_of(study.teachers.imitable),
+    imitated=one_of(study.teachers.lists),
     mixture=one_of(study.mixtures.names),
     scatteritem=r"\d+-of-\d+",
     type=one_of(study.models.converted_types),
-    targets=one_of(TRANSLATED),
+    targets=one_of(study.teachers.choices),
     epoch=r"\d+",
 
 

@@ -60,7 +60,7 @@ rule translate_shard:
         gpu=TEACHERS["gpu"],
     params:
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
-        settings=lambda w: as_json(study.teachers.settings(*study.teachers.of(w.teacher))),
+        settings=lambda w: as_json(study.teachers.settings(w.teacher)),
     shell:
         "python -m distill.translate {params.settings:q} --input {input.corpus} --shard {params.shard}"
         " --model {input.models} --sentencepiece {input.sentencepiece} --threads {threads}"
@@ -103,19 +103,21 @@ rule ask_shard:
 rule rescore_shard:
     """The ensemble: all teachers score the translations of each of them; the n best are kept."""
     input:
-        shards=expand(
-            f"{study.folder}/n-best/{{teacher}}/{{{{corpus}}}}/{{{{scatteritem}}}}.tsv.zst",
-            teacher=study.systems.teachers,
-        ),
+        shards=lambda w: [
+            f"{study.folder}/n-best/{name}/{w.corpus}/{w.scatteritem}.tsv.zst"
+            for name in study.teachers.parts(w.ensemble)
+        ],
         models=[study.teachers.model(teacher) for teacher in study.systems.teachers],
         sentencepiece=study.teachers.pieces_for(*study.systems.teachers),
     output:
-        shard=f"{study.folder}/n-best/ensemble/{{corpus}}/{{scatteritem}}.tsv.zst",
-        counts=f"{study.folder}/n-best/ensemble/{{corpus}}/{{scatteritem}}.json",
+        shard=f"{study.folder}/n-best/{{ensemble}}/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{study.folder}/n-best/{{ensemble}}/{{corpus}}/{{scatteritem}}.json",
     log:
-        f"{study.folder}/logs/rescore_{{corpus}}_{{scatteritem}}.log",
+        f"{study.folder}/logs/rescore_{{ensemble}}_{{corpus}}_{{scatteritem}}.log",
     benchmark:
-        f"{study.folder}/benchmarks/rescore_{{corpus}}_{{scatteritem}}.tsv"
+        f"{study.folder}/benchmarks/rescore_{{ensemble}}_{{corpus}}_{{scatteritem}}.tsv"
+    wildcard_constraints:
+        ensemble=one_of(study.teachers.rescored),
     resources:
         **growing(
             mem_mb=1000 + TEACHERS["mem_mb"] + requests.teacher_megabytes(*study.systems.teachers),
@@ -123,7 +125,7 @@ rule rescore_shard:
         ),
         gpu=TEACHERS["gpu"],
     params:
-        settings=as_json(study.teachers.settings(*study.systems.teachers)),
+        settings=lambda w: as_json(study.teachers.settings(w.ensemble)),
     shell:
         "python -m distill.rescore {params.settings:q} --inputs {input.shards} --models {input.models}"
         " --sentencepiece {input.sentencepiece} --threads {threads}"
@@ -131,11 +133,44 @@ rule rescore_shard:
         " --output {output.shard} 2> >(shown {log})"
 
 
-rule select_shard:
-    """The targets of each sentence: the best hypothesis, another one that is chosen by BLEU, or all of them."""
+def candidates(wildcards):
+    """The n-best lists of a shard that are chosen from."""
+    lists, shard = study.teachers.chosen_from(wildcards.imitated), f"{wildcards.corpus}/{wildcards.scatteritem}"
+    return [f"{study.folder}/n-best/{name}/{shard}.tsv.zst" for name in lists]
+
+
+rule score_shard:
+    """The scores of a program of another environment."""
     input:
-        candidates=f"{study.folder}/n-best/{{imitated}}/{{corpus}}/{{scatteritem}}.tsv.zst",
+        candidates=candidates,
+    output:
+        scores=f"{study.folder}/scores/{{imitated}}/{{scorer}}/{{corpus}}/{{scatteritem}}.tsv.zst",
+        counts=f"{study.folder}/scores/{{imitated}}/{{scorer}}/{{corpus}}/{{scatteritem}}.json",
+    log:
+        f"{study.folder}/logs/score_{{imitated}}_{{scorer}}_{{corpus}}_{{scatteritem}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/score_{{imitated}}_{{scorer}}_{{corpus}}_{{scatteritem}}.tsv"
+    wildcard_constraints:
+        scorer=one_of(study.teachers.scores),
+    resources:
+        **growing(mem_mb=4000, runtime=24 * 60),
+        gpu=lambda w: int(study.teachers.scores[w.scorer].device == "cuda"),
+    params:
+        settings=lambda w, output: as_json(study.teachers.scores[w.scorer]),  # not watched: the path says them
+    shell:
+        "python -m distill.score {params.settings:q} --n-best-lists {input.candidates}"
+        " --output {output.scores} 2> >(shown {log})"
+
+
+rule select_shard:
+    """The targets of each sentence: the best hypothesis, others that are chosen, or all of them."""
+    input:
+        candidates=candidates,
         corpus=lambda w: study.mixtures.text(w.corpus),
+        scores=lambda w: [
+            f"{study.folder}/scores/{w.imitated}/{scorer}/{w.corpus}/{w.scatteritem}.tsv.zst"
+            for scorer in filter(None, [study.teachers.choices[w.targets].scorer])
+        ],
     output:
         shard=f"{study.folder}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.tsv.zst",
         counts=f"{study.folder}/distilled/{{imitated}}/{{targets}}/{{corpus}}/{{scatteritem}}.json",
@@ -143,18 +178,23 @@ rule select_shard:
         f"{study.folder}/logs/select_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.log",
     benchmark:
         f"{study.folder}/benchmarks/select_{{imitated}}_{{targets}}_{{corpus}}_{{scatteritem}}.tsv"
-    wildcard_constraints:
-        targets=one_of(TRANSLATED),
     resources:
         **growing(mem_mb=500, runtime=requests.minutes("select_shard")),
     params:
         # Monolingual text and a changed source have no reference to be close to.
-        targets=lambda w: "best" if w.targets == "interpolated" and w.corpus not in study.corpora.train else w.targets,
+        targets=lambda w: (
+            "best"
+            if w.targets == "interpolated" and w.corpus not in study.corpora.train
+            else study.teachers.choices[w.targets].targets
+        ),
         shard=lambda w: w.scatteritem.replace("-of-", "/"),
+        # Not watched: the path says them.
+        options=lambda w, output: study.teachers.choices[w.targets].options,
+        scores=lambda w, input, output: f"--scores {input.scores}" if input.scores else "",
     shell:
         "python -m distill.select --n-best-lists {input.candidates} --targets {params.targets} --corpus {input.corpus}"
-        f" --target-language {study.config.target}"
-        " --shard {params.shard} --output {output.shard} 2> {log}"
+        f" --target-language {study.config.target} {{params.options}} {{params.scores}}"
+        " --shard {params.shard} --output {output.shard} 2> >(shown {log})"
 
 
 rule gather_distilled:

@@ -1,5 +1,6 @@
 # Training. Teachers, students and controls are trained alike; they differ in the mixture they learn from. A killed
 # training continues from its last checkpoint: the run folder is no output, so Snakemake never deletes it.
+from study.candidates import chosen
 from study.systems import composition
 from study.resources import training_resources
 
@@ -117,6 +118,7 @@ rule learned:
     params:
         mixture=lambda w: json.dumps(
             composition(study.config, study.systems[w.system].mixture, study.systems.trained[w.system].words)
+            | chosen(study.config, study.systems[w.system].mixture)
         ),
     shell:
         "python -m train.training_record --mixture {params.mixture:q} --learning {input.learning} --epochs {input.epochs}"

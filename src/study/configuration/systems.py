@@ -18,7 +18,7 @@ from common.document import (
     limits,
     written,
 )
-from distill.settings import BLANK, Device, HttpSection, Noise, Prefix, Tokenization, TranslationSampling
+from distill.settings import BLANK, Device, HttpSection, Noise, Prefix, Scores, Tokenization, TranslationSampling
 from export.settings import Converted
 from train.settings import StartLayers, TrainingSection, WordsSection
 
@@ -171,11 +171,6 @@ class DistillationSection(Section, kw_only=True):
     """Pairs drawn for an epoch of any mixture with the weights of its corpora, for teachers trained here, too; null
     draws as many as the corpora hold together."""
 
-    @property
-    def width(self) -> int:
-        """Hypotheses of a sentence that a teacher extends at each step: its beam, or its samples."""
-        return self.n_best if self.sampling else self.beam_size
-
 
 class BackTranslationSection(Section, kw_only=True):
     """A backward teacher translates the corpora with the role monolingual_target into the source language, with the
@@ -193,11 +188,6 @@ class BackTranslationSection(Section, kw_only=True):
     tag: Symbol | None = None
     """A piece that every back-translated source begins with, such as <BT> (Caswell et al. 2019); it is added to the
     vocabulary's symbols, and so is <mask> if noise writes it. None if null."""
-
-    @property
-    def width(self) -> int:
-        """As of DistillationSection."""
-        return 1 if self.sampling else self.beam_size
 
     @property
     def symbols(self) -> list[str]:
@@ -221,6 +211,18 @@ class AugmentationSection(Section, kw_only=True):
     words show to be alike. These are the study's alignment, so an epoch waits for that."""
 
 
+class CandidatesSection(Section, kw_only=True):
+    """Translations that a mixture has instead of those of distillation, by the same teachers. Their lists are made
+    beside the others; mixtures with equal candidates share them."""
+
+    n_best: Count
+    """Hypotheses for a sentence, at most the beam size, or samples with sampling."""
+    beam_size: Count | None = None
+    """Beam of the teachers. That of distillation if null."""
+    sampling: TranslationSampling | None = None
+    """Draws the hypotheses. Searches for them with the beam if null."""
+
+
 class MixtureSection(Section, kw_only=True):
     """A mixture of corpora, with the original targets or with those of the teachers."""
 
@@ -233,11 +235,24 @@ class MixtureSection(Section, kw_only=True):
     teacher: str | None = None
     """The teacher whose translations these are, or a student above those that learn from them, by the name of its
     system (docs/teachers-and-students.md#chains). All teachers together, an ensemble, if null."""
-    ensemble: Literal["rescoring", "token_by_token"] = "rescoring"
+    ensemble: Literal["rescoring", "token_by_token", "union"] = "rescoring"
     """How several teachers make translations together (teacher: null). With rescoring each translates, and all of them
     score the whole translations of each; they may have several vocabularies and any engine. With token_by_token they
-    translate as one: their probabilities are averaged at every step. That needs the native engine and one
-    vocabulary."""
+    translate as one: their probabilities are averaged at every step. That needs the native engine and one vocabulary.
+    With union each translates, and targets that compare hypotheses choose among those of all; nothing is scored
+    anew."""
+    candidates: CandidatesSection | None = None
+    scores: Scores | None = None
+    metric: Literal["bleu", "chrf"] = "bleu"
+    """How alike hypotheses are, for mbr and different: sacreBLEU's sentence BLEU, or its chrF."""
+    aggregate: bool = False
+    """For mbr by chrf: compares each hypothesis with the mean of the n-gram counts of all instead of with each of them
+    (Vamvas and Sennrich 2024), in time that grows with their number, not its square."""
+    keep: Count | None = None
+    """Hypotheses of a sentence, each with its source a pair: of mbr those of least risk, one if null; of all the best
+    ones, each if null."""
+    different: bool = False
+    """all keeps the best hypothesis, and then those that are least like the ones before, instead of the best ones."""
     weights: Annotated[dict[Name, Positive], NOT_EMPTY] | None = None
     """Corpora with their weights. All training and, but for original, monolingual corpora with their own weights if
     null. With original targets, those with the role monolingual_target are their back-translations."""

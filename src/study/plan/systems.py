@@ -13,20 +13,20 @@ from distill.settings import NO_ANSWER, AskingSettings, TranslationSettings
 from formats.shape import Values
 from nmt_frontier.search.native import Native
 from study import precision
+from study.candidates import MADE, choice, default, lists, number, parts, scorer
 from study.configuration import StudyConfiguration
 from study.systems import (
     BACKWARD,
     ENSEMBLE,
     ENSEMBLES,
     TOKEN_ENSEMBLE,
+    UNION,
     StudySystem,
     Trained,
     all_teachers,
     asked,
     assistants,
     backward,
-    hypotheses,
-    mixture,
     splits_as_study,
     systems,
     teacher_entry,
@@ -163,14 +163,23 @@ class Teachers:
         self.config, self.paths, self.systems = config, paths, systems
         names, self.assistants = systems.teachers, [*assistants(config)]
         back = [BACKWARD] * bool(config.back_translation)
-        translators = [name for name in (translated_by(config, mixture) for mixture in config.mixtures) if name]
+        named = (translated_by(config, mixture) for mixture in config.mixtures)
+        translators = [name for name in named if name not in (None, UNION)]
         ensembles = [name for name in dict.fromkeys(translators) if name in ENSEMBLES.values()]
         self.asked = asked(config)
         self.computed = [name for name in [*names, *self.assistants, *back] if name not in self.asked]
         ensembles = ensembles or [ENSEMBLE] * (len(names) > 1 and not self.asked)
         self.ensemble = next(iter([*ensembles, *names]), None)
         self.imitable = [*names, *ensembles, *self.assistants]
-        self.translating = [name for name in [*self.imitable, *back] if name not in (ENSEMBLE, *self.asked)]
+        self.lists = {name: default(config, name) for name in [*self.imitable, *back]}
+        self.lists |= {found.name: found for mixture in config.mixtures if (found := lists(config, mixture))}
+        self.lists |= {part.name: part for each in [*self.lists.values()] for part in parts(config, each)}
+        self.rescored = [name for name, each in self.lists.items() if each.teacher == ENSEMBLE]
+        together = [name for name, each in self.lists.items() if each.teacher in (ENSEMBLE, UNION)]
+        self.translating = [name for name in self.lists if name not in (*together, *self.asked)]
+        self.scores = {scorer(each.scores): each.scores for each in config.mixtures.values() if each.scores}
+        choices = (choice(config, mixture) for mixture in config.mixtures if translated_by(config, mixture))
+        self.choices = {each.name: each for each in choices}
         of_teachers = (name for name in translators if name not in self.assistants)
         self.imitated = next(chain(of_teachers, filter(None, [self.ensemble]), self.assistants), None)
         self.foreign = [name for name in self.imitable if name not in systems.trained]
@@ -185,28 +194,40 @@ class Teachers:
             del entry["parameters"], entry["start_from"], entry["prefix"], entry["http"], entry["mixture"]
 
     def translations(self, name: str) -> tuple[str, str] | None:
-        """The teacher whose translations a mixture has, and its targets; None for original text."""
-        teacher = translated_by(self.config, name)
-        return (teacher, mixture(self.config, name).targets) if teacher else None
+        """The lists that a mixture chooses from, and how, by their names; None for original text."""
+        found = lists(self.config, name)
+        return (found.name, choice(self.config, name).name) if found else None
 
     def of(self, name: str) -> list[str]:
-        """The teachers that one of ``imitable`` consists of."""
-        return self.systems.teachers if name in ENSEMBLES.values() else [name]
+        """The teachers of these lists, or of this name for all together."""
+        teacher = name.partition(MADE)[0]
+        return self.systems.teachers if teacher in ENSEMBLES.values() else [teacher]
 
     def teaching(self, name: str | None) -> str:
         """The name of the teacher whose probabilities students learn; of all of them, which average theirs, if None."""
         return name or (TOKEN_ENSEMBLE if len(self.systems.teachers) > 1 else self.systems.teachers[0])
 
-    def settings(self, *teachers: str) -> TranslationSettings:
-        """What decides on the translations of these teachers."""
-        section, pair = self.config.distillation, [self.config.source, self.config.target]
-        entries = [teacher_entry(self.config, name) for name in teachers]
+    def parts(self, name: str) -> list[str]:
+        """The lists that one of ``lists`` is made of: those of each teacher for all together, else itself."""
+        return [each.name for each in parts(self.config, self.lists[name])]
+
+    def hypotheses(self, name: str) -> int:
+        """The most hypotheses of a sentence in lists."""
+        return number(self.config, self.lists[name])
+
+    def chosen_from(self, name: str) -> list[str]:
+        """The lists that are chosen from: of a union those of each teacher, else itself."""
+        return [name] if name in self.rescored else self.parts(name)
+
+    def settings(self, name: str) -> TranslationSettings:
+        """What decides on the translations of one of ``lists``."""
+        entries = [teacher_entry(self.config, name) for name in self.of(name)]
         tokenizations, prefixes = [each.tokenization for each in entries], [each.prefix for each in entries]
-        asked = TranslationSettings(pair, tokenizations, section.n_best, section.device, section.beam_size)
-        asked = replace(asked, sampling=section.sampling)
-        if (back := self.config.back_translation) and teachers == (BACKWARD,):
-            own = {"n_best": 1, "beam_size": back.beam_size, "sampling": back.sampling}
-            asked = replace(asked, languages=pair[::-1], **own)
+        made, section = self.lists[name].candidates, self.config.distillation
+        pair, beam_size = [self.config.source, self.config.target], made.beam_size or section.beam_size
+        asked = TranslationSettings(pair, tokenizations, made.n_best, section.device, beam_size, sampling=made.sampling)
+        if name == BACKWARD:
+            asked = replace(asked, languages=pair[::-1])
         return replace(asked, prefixes=prefixes) if any(prefixes) else asked
 
     def asking(self, teacher: str) -> AskingSettings:
@@ -223,7 +244,7 @@ class Teachers:
     def drawn(self, teacher: str) -> str | None:
         """How the translations of a foreign teacher came about, if no beam found them."""
         if teacher in self.asked:
-            candidates = hypotheses(self.config, teacher)
+            candidates = self.lists[teacher].candidates.n_best
             return f"the best of {candidates} answers" if candidates > 1 else "one answer"
         return f"the best of {self.config.distillation.n_best} samples" if self.config.distillation.sampling else None
 

@@ -232,7 +232,7 @@ def test_every_system_has_one_part_in_every_study(path):
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_programs_read_the_settings_that_rules_write(path):
     study = StudyPlan(config.read(path))
-    settings = [study.teachers.settings(*study.systems.teachers), study.comparison]
+    settings = [*map(study.teachers.settings, study.teachers.lists), study.comparison]
     settings += [study.training(system) for system in study.systems.trained]
     settings += [study.teachers.asking(teacher) for teacher in study.teachers.asked]
     for each in settings:
