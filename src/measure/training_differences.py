@@ -113,7 +113,8 @@ def _kind(learned: Learned) -> str:
 
 def _translators(learned: Learned) -> str:
     """The teachers of a training, and whether they translated together."""
-    return ", ".join(learned.teachers) + {"token_by_token": " token by token", "union": " united"}.get(learned.ensemble, "")
+    together = {"token_by_token": " token by token", "union": " united"}
+    return ", ".join(learned.teachers) + together.get(learned.ensemble, "")
 
 
 def words(first: Learned, other: Learned) -> str:

@@ -18,8 +18,8 @@ from study.systems import BACKWARD, ENSEMBLE, UNION, mixture, translated_by
 CHOOSING = ("metric", "aggregate", "keep", "different")  # keys of a mixture, and options of distill.select
 MADE = "~"  # no part of a name: <teacher>~<what> are its lists that are made in another way than distillation says
 
-# Seconds of a core for a hypothesis that is compared with the original (EPYC of Zen 4, Multi30k), or with some 50 others of
-# 13 words by a metric (Emerald Rapids, roughly, beside other work).
+# Seconds of a core for a hypothesis that is compared with the original (EPYC of Zen 4, Multi30k), or by a metric with
+# some 50 others of 13 words (Emerald Rapids, roughly, beside other work).
 COMPARED = {"original": 75e-6, "bleu": 60e-6, "chrf": 12e-6}
 
 
