@@ -1,0 +1,149 @@
+"""What a method of distillation is worth: one JSON file for each student whose training and translations are finished.
+
+Run it beside a study that trains, as often as students end: it keeps what has ended since, and leaves the files that
+are there. Each has the BLEU of the dev set, BLEU, chrF and the likeness to the teacher on every test set, the paired
+test against the teacher's beam search and against the student of the same seed that learns the teacher's best
+translations, and minutes of CPU time of its training. Then it prints the means over the seeds of all files.
+"""
+
+import argparse
+import csv
+import statistics
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from findings.metrics import bleu
+from formats import records
+from measure.bootstrap import TestSet
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.machine import describe
+from study import config
+from study.plan import StudyPlan
+
+BEAMS = (1, 4)
+TEACHER_BEAM = 4  # of the translations that a student is measured against
+SAMPLES = 1000  # of the bootstrap
+
+
+def minutes(files: list[Path]) -> float:
+    """CPU minutes that jobs took, as Snakemake's benchmark files say."""
+    rows = [next(csv.DictReader(path.open(), delimiter="\t")) for path in files]
+    return round(sum(float(row["cpu_time"]) for row in rows) / 60, 2)
+
+
+class Methods:
+    """The finished systems of a study."""
+
+    def __init__(self, study: StudyPlan):
+        self.study, self.outputs = study, Path(study.folder) / "outputs"
+        self.teacher = next(iter(study.config.teachers))
+        self.sets = {name: Path(study.paths.clean(name)) for name in study.corpora.test}
+        self.tests = {name: TestSet(path, study.config.target, SAMPLES) for name, path in self.sets.items()}
+
+    def finished(self, system: str) -> bool:
+        beams = [self.output(system, name, beam) for name in self.sets for beam in BEAMS]
+        return all(path.exists() for path in beams)
+
+    def output(self, system: str, test_set: str, beam: int) -> Path:
+        return self.outputs / system / f"beam{beam}.{test_set}.txt"
+
+    def best(self, system: str) -> str | None:
+        """The student of the same shape, start, updates and seed that learns the teacher's best translations."""
+        trained = self.study.systems.trained
+        own = trained[system]
+        for name, other in trained.items():
+            alike = (own.student, own.seed) == (other.student, other.seed)
+            if alike and other.mixture == "best" and name != system and self.finished(name):
+                return name
+        return None
+
+    def scores(self, system: str, test_set: str, beam: int) -> dict[str, Any]:
+        """Of one output; ``agreement``: BLEU against the teacher's translations."""
+        path, test = self.output(system, test_set, beam), self.tests[test_set]
+        teacher = self.output(self.teacher, test_set, TEACHER_BEAM)
+        lines = [records.read_output(each, len(records.pairs(self.sets[test_set]))) for each in (path, teacher)]
+        found, _ = test.score(path)
+        row = {"bleu": round(found["bleu"], 2), "chrf": round(found["chrf"], 2)}
+        row["agreement"] = round(bleu(self.study.config.target).corpus_score(lines[0], [lines[1]]).score, 2)
+        for name, other in (("teacher", teacher), ("best", self._best_output(system, test_set, beam))):
+            if other and other != path:
+                difference, p = test.difference(path, other)
+                row |= {f"above_{name}": round(difference, 2), f"p_{name}": round(p, 4)}
+        return row
+
+    def _best_output(self, system: str, test_set: str, beam: int) -> Path | None:
+        best = self.best(system)
+        return self.output(best, test_set, beam) if best else None
+
+    def record(self, system: str) -> dict[str, Any]:
+        trained, folder = self.study.systems.trained[system], Path(self.study.folder)
+        learned = read_json(folder / "systems" / system / "learning.json")
+        test = next(iter(self.tests.values()))
+        return {
+            "system": system,
+            "student": trained.student,
+            "mixture": trained.mixture,
+            "seed": trained.seed,
+            "updates": learned["phases"][-1]["end"],
+            "parameters": learned["parameters"],
+            "passes": learned["seen"]["passes"],
+            "dev": learned["averages"],
+            "signature": test.score(self.output(system, next(iter(self.sets)), 1))[0]["bleu_signature"],
+            "training_minutes": minutes([folder / "benchmarks" / f"train_{system}.tsv"]),
+            "cpu": describe()["cpu"],
+            "scores": {name: {str(beam): self.scores(system, name, beam) for beam in BEAMS} for name in self.sets},
+        }
+
+    def keep(self, folder: Path) -> None:
+        """Write the record of each finished student that has none, and the teacher's."""
+        for system in self.study.systems.trained:
+            path = folder / f"{system}.json"
+            if not path.exists() and self.finished(system) and self.finished(self.teacher):
+                write_json(path, self.record(system))
+                print(path)
+
+
+def mean(values: list[float], digits: int = 2) -> str:
+    return f"{statistics.mean(values):.{digits}f}"
+
+
+def method(record: dict[str, Any]) -> tuple[str, str, int]:
+    """What the seeds of a line share."""
+    return record["student"], str(record["mixture"]), record["updates"]
+
+
+def row(rows: list[dict[str, Any]]) -> str:
+    """A line of Markdown: the means over the seeds of one student and mixture."""
+    dev = [max(each["bleu"] for each in one["dev"]) for one in rows]
+    cells = [rows[0]["student"], str(rows[0]["mixture"]), f"{rows[0]['updates']:,}", str(len(rows)), mean(dev)]
+    for beam in map(str, BEAMS):
+        for name in rows[0]["scores"]:
+            cells.append(mean([one["scores"][name][beam]["bleu"] for one in rows]))
+    first = next(iter(rows[0]["scores"]))
+    for field in ("chrf", "agreement"):
+        cells.append(mean([one["scores"][first]["1"][field] for one in rows]))
+    return " | ".join([*cells, mean([one["training_minutes"] for one in rows], 1)])
+
+
+def table(folder: Path) -> None:
+    """Print all records, one line a student and mixture: BLEU greedy, then with a beam, of each test set."""
+    found = [read_json(path) for path in sorted(folder.glob("*.json"))]
+    for _, rows in groupby(sorted(found, key=method), key=method):
+        print(f"| {row([*rows])} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", type=there, help="configuration of the study, whose results lie in this folder")
+    parser.add_argument("--output", type=Path, required=True, help="folder of the records, one file a student")
+    args = parser.parse_args()
+    if args.config:
+        Methods(StudyPlan(config.read(args.config))).keep(args.output)
+    table(args.output)
+
+
+if __name__ == "__main__":
+    command(main)
