@@ -130,8 +130,8 @@ class Mixtures:
     def back_translation(self) -> BackTranslationSettings:
         """What distill.back_translation makes of the translations by the backward teacher."""
         back = self.config.back_translation
-        own = {"noise": back.noise, "tag": back.tag} if back else {}
-        return BackTranslationSettings(self.config.source, self.config.seed, **own)
+        noise, tag = (back.noise, back.tag) if back else (None, None)
+        return BackTranslationSettings(self.config.source, self.config.seed, noise, tag)
 
     def files(self, name: str) -> list[str]:
         """The files that a mixture draws from, in the order of ``drawn``."""
