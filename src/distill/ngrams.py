@@ -72,6 +72,17 @@ def _child(keys, numbers, size, node, symbol):  # pragma: no cover (compiled)
 
 
 @numba.njit(cache=True, nogil=True)
+def _lengths(ends, order):  # pragma: no cover (compiled)
+    """The number of n-grams of each order: int32 (texts, order)."""
+    lengths, start = np.zeros((len(ends), order), np.int32), 0
+    for text in range(len(ends)):
+        for n in range(order):
+            lengths[text, n] = max(ends[text] - start - n, 0)
+        start = ends[text]
+    return lengths
+
+
+@numba.njit(cache=True, nogil=True)
 def _features(symbols, ends, order):  # pragma: no cover (compiled)
     """Number the features of the texts.
 
@@ -79,14 +90,8 @@ def _features(symbols, ends, order):  # pragma: no cover (compiled)
     int32: the n-gram of each feature, which is its first occurrence; ranks, int32: the number of occurrences before it;
     orders, int8: its length; lengths, int32 (texts, order): the n-grams of each text.
     """
-    texts, most, start = len(ends), 0, 0
-    lengths = np.zeros((texts, order), np.int32)
-    for text in range(texts):
-        for n in range(order):
-            lengths[text, n] = max(ends[text] - start - n, 0)
-            most += lengths[text, n]
-        start = ends[text]
-    slots = 16
+    texts, lengths = len(ends), _lengths(ends, order)
+    most, slots = lengths.sum(), 16
     while slots < 2 * most:
         slots *= 2
     keys, numbers = np.zeros(slots, np.uint64), np.empty(slots, np.int32)
@@ -119,15 +124,18 @@ def _features(symbols, ends, order):  # pragma: no cover (compiled)
 
 
 @numba.njit(cache=True, nogil=True)
-def _shared(found, stops, grams, ranks, orders, lengths, order):  # pragma: no cover (compiled)
-    """As ``shared``, from what ``_features`` returns."""
+def _bits(found, stops, orders, order):  # pragma: no cover (compiled)
+    """The features of each text as bits, uint64 (texts, words), and where the words of each order begin.
+
+    A feature that no other text has gets no bit.
+    """
     texts = len(stops)
-    counts = np.zeros(len(grams), np.int32)  # texts that have a feature
+    counts = np.zeros(len(orders), np.int32)  # texts that have a feature
     for feature in found:
         counts[feature] += 1
     sizes = np.zeros(order, np.int64)
-    places = np.empty(len(grams), np.int64)  # the bit of each feature that several texts have, among those of its order
-    for feature in range(1, len(grams)):
+    places = np.empty(len(orders), np.int64)  # the bit of each feature, among those of its order
+    for feature in range(1, len(orders)):
         if counts[feature] > 1:
             places[feature] = sizes[orders[feature]]
             sizes[orders[feature]] += 1
@@ -142,6 +150,13 @@ def _shared(found, stops, grams, ranks, orders, lengths, order):  # pragma: no c
                 place = np.uint64(places[feature])
                 bits[text, firsts[orders[feature]] + np.int64(place >> BITS)] |= ONE << (place & WORD)
         start = stops[text]
+    return bits, firsts
+
+
+@numba.njit(cache=True, nogil=True)
+def _shared(found, stops, grams, ranks, orders, lengths, order):  # pragma: no cover (compiled)
+    """As ``shared``, from what ``_features`` returns."""
+    texts, (bits, firsts) = len(stops), _bits(found, stops, orders, order)
     matches = np.empty((texts, texts, order), np.int32)
     for text in range(texts):
         matches[text, text] = lengths[text]
