@@ -7,6 +7,7 @@ The commands, in the order in which a study runs them:
 - ``copy``: copy a dev or test set
 - ``clean``: clean one shard of a corpus
 - ``gather``: join the shards of a corpus, drop duplicates, check that nothing is lost
+- ``bounds``: drop the records with low scores
 - ``alignment``: align a corpus in subword units with fast_align or eflomal
 
 Where text comes from:
@@ -27,6 +28,7 @@ What cleaning is made of:
 - ``text_features``: what the rules compare, from tables of characters
 - ``language_codes``: the shortest code of a language, its scripts
 - ``language``: langid.py's decision, computed in bulk
+- ``scores``: numbers behind the sides of records; the n-th best in bounded memory
 - ``duplicates``: find repeated records in bounded memory
 - ``permutation``: orders of records that are computed, for subsets and for training data
 """

@@ -33,14 +33,18 @@ def clean(
     funnel: Funnel,
     tables: Characters,
     rejected: Path | None,
+    sides: int | None = None,
 ) -> None:
-    """Write the repaired records that pass the funnel, with keys and counts, and the dropped ones to ``rejected``."""
+    """Write the repaired records that pass the funnel, with keys and counts, and the dropped ones to ``rejected``.
+
+    sides: as in Measured; further columns are scores, which are written as they are.
+    """
     with ExitStack() as stack:
         kept = stack.enter_context(records.writer(output))
         keys = stack.enter_context(open(stack.enter_context(atomic_path(keys_file(output))), "wb"))
         dropped = stack.enter_context(records.writer(rejected)) if rejected else None
         for batch in progress(batches(source, shard), f"clean {records.name(output)}", size=len):
-            measured = Measured(repairs.made(batch), tables)
+            measured = Measured(repairs.made(batch), tables, sides)
             rows = funnel.write_sorted(measured, kept, dropped)
             keys.write(np.stack([measured.hash[rows], measured.folded[rows]], axis=1).astype("<u8").tobytes())
     write_json(records.info(output), {**funnel.counts(), "repaired": repairs.repaired, "sha256": kept.sha256})
@@ -50,8 +54,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=there, required=True, help="records, X.tsv.zst")
     parser.add_argument("--shard", type=records.shard, help="K/N: the k-th of n parts (default: all)")
-    parser.add_argument("--languages", nargs="+", required=True, help="ISO 639-1 codes of the columns")
-    sides = "what the columns are (default: %(default)s)"
+    parser.add_argument("--languages", nargs="+", required=True, help="ISO 639-1 codes of the sides")
+    sides = "what these are (default: %(default)s)"
     parser.add_argument("--sides", nargs="+", choices=SIDES, default=SIDES, help=sides)
     parser.add_argument(
         "--rules", type=argument(Cleaning), help="`cleaning` of the corpus, as JSON (default: no rules)"
@@ -63,7 +67,8 @@ def main() -> None:
     tables = characters(args.languages)
     chosen = rules.chosen(args.rules, args.languages, args.held_out, tables, args.sides)
     repairs = Repairs(args.rules, args.languages)
-    clean(args.input, args.shard, args.output, repairs, Funnel(chosen, args.sides), tables, args.rejected)
+    sides = len(args.languages)
+    clean(args.input, args.shard, args.output, repairs, Funnel(chosen, args.sides), tables, args.rejected, sides)
 
 
 if __name__ == "__main__":

@@ -78,14 +78,14 @@ def gather(shards: list[Path], output: Path, about: Fetched, reasons: list[str],
             "delete the shards, run again"
         )
     output.parent.mkdir(parents=True, exist_ok=True)
-    sides = [*before.get("lengths", {})] or SIDES  # of the columns, if the shards were cleaned
-    funnel, tables = Funnel(duplicate_rules(shards, reasons, output.parent), sides), characters([])
+    sides = [*before.get("lengths", {})]  # of the first columns, if the shards were cleaned; scores may follow
+    funnel, tables = Funnel(duplicate_rules(shards, reasons, output.parent), sides or SIDES), characters([])
     with ExitStack() as stack:
         kept = stack.enter_context(records.writer(output))
         dropped = stack.enter_context(records.writer(rejected_file(output))) if rejected else None
         stream = (batch for path in shards for batch in verified(path))
         for batch in progress(stream, f"gather {records.name(output)}", before["lines_out"], size=len):
-            funnel.write_sorted(Measured(batch, tables), kept, dropped)
+            funnel.write_sorted(Measured(batch, tables, len(sides)), kept, dropped)
         if dropped:
             for text in (text for path in rejected for text in records.frames(path)):
                 dropped.write(text)

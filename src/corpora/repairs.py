@@ -78,7 +78,7 @@ REPAIRS = {
 
 
 class Repairs:
-    """The repairs of a corpus. languages: those of its columns; repaired: records that each has changed."""
+    """The repairs of a corpus. languages: those of its sides; repaired: records that each has changed."""
 
     def __init__(self, settings: Cleaning | None, languages: list[str]):
         asked = [name for name in REPAIRS if settings and getattr(settings, f"repair_{name}")]
@@ -95,10 +95,11 @@ class Repairs:
 
     def _record(self, record: Record) -> Record:
         for name, (repair, wanted) in self._chosen.items():
-            mended = tuple(
+            sides = tuple(
                 records.sentence(repair.mended(side)) if of_side and repair.found.search(side) else side
-                for side, of_side in zip(record, wanted, strict=True)
+                for side, of_side in zip(record, wanted, strict=False)
             )
+            mended = sides + record[len(wanted) :]  # scores stay as they are
             self.repaired[name] += mended != record
             record = mended
         return record

@@ -90,6 +90,41 @@ class Builtin(Section, kw_only=True):
     """Number of sentences."""
 
 
+OWN_SCORES: tuple[str, ...] = ()  # the names of those that a study computes itself
+
+
+class Score(Section, kw_only=True):
+    """A number for every record of a corpus, and which records it drops, after all rules and duplicates. Exactly one of
+    column, property, file and member says where it stands. Without bound and best it is only shown."""
+
+    column: Natural | str | None = None
+    """Column of a table: a number from 0 in tsv, csv and sqlite, or a name in the header of tsv and csv, in the objects
+    of jsonl, in parquet."""
+    property: str | None = None
+    """Of tmx and xliff: the type of a prop or meta of the unit, or an attribute of the unit or of its target."""
+    file: str | None = None
+    """A file of one number a line, for as many lines as the text has: a path in the mirror folder, else from where
+    snakemake runs, or an absolute one."""
+    member: str | None = None
+    """The same in the archive that the text is in."""
+    better: Literal["high", "low"] = "high"
+    """Which scores are better."""
+    bound: Number | None = None
+    """The worst score that is kept."""
+    best: Count | None = None
+    """Keep so many records, those with the best scores of all that the bounds of all scores leave. One score of a
+    corpus can have it."""
+
+    def place(self) -> dict[str, int | str]:
+        """Where it stands, by the key that says so; empty for one that the study computes."""
+        keys = ("column", "property", "file", "member")
+        return {key: value for key in keys if (value := getattr(self, key)) is not None}
+
+    def is_beside(self) -> bool:
+        """Whether it stands in a file of its own."""
+        return self.file is not None or self.member is not None
+
+
 class Corpus(Section, kw_only=True):
     """A text from exactly one source, which is file, url, package, mtdata, sacrebleu or builtin."""
 
@@ -101,6 +136,9 @@ class Corpus(Section, kw_only=True):
     often, whatever their sizes: give a large one more."""
     cleaning: Cleaning = field(default_factory=Cleaning)
     """Where this corpus differs from the cleaning of the study. Not of dev and test sets."""
+    score: dict[Name, Score] | None = None
+    """Scores of the records, by name, and the worst ones that are kept (docs/corpora.md#scores). Not of dev and test
+    sets."""
     lines: Count | None = None
     """How many lines each file has. Checked when the corpus is fetched; the estimate of time and disk needs it."""
     skip_lines: Natural = 0
@@ -157,3 +195,9 @@ class Corpus(Section, kw_only=True):
     """Of the text, by its name in Python, such as cp1252 or utf-16-le. A byte order mark goes before it. Null is what a
     file says itself (byte order mark, XML), else UTF-8."""
     builtin: Builtin | None = None
+
+    @property
+    def carried(self) -> dict[str, Score]:
+        """The scores that the text carries, in the order of their columns: those in a file beside it come last."""
+        scores = {name: score for name, score in (self.score or {}).items() if name not in OWN_SCORES}
+        return dict(sorted(scores.items(), key=lambda item: item[1].is_beside()))

@@ -119,18 +119,19 @@ class Side(NamedTuple):
 
 
 class Measured:
-    """A batch with its features, computed on demand."""
+    """A batch with the features of its sides, computed on demand. sides: the columns that are text, if not all are."""
 
-    def __init__(self, batch: Batch, characters: Characters):
+    def __init__(self, batch: Batch, characters: Characters, sides: int | None = None):
         self.batch = batch
+        self._text = batch.first(sides) if sides else batch
         self._characters = characters
 
     @cached_property
     def sides(self) -> list[Side]:
         bits, _, *tables = self._characters
-        columns = zip(self.batch.starts.T, self.batch.ends.T, strict=True)
+        columns = zip(self._text.starts.T, self._text.ends.T, strict=True)
         return [
-            Side(*_measure(self.batch.text, starts, ends, np.uint8(SCRIPT << column), bits, *tables))
+            Side(*_measure(self._text.text, starts, ends, np.uint8(SCRIPT << column), bits, *tables))
             for column, (starts, ends) in enumerate(columns)
         ]
 
@@ -146,14 +147,13 @@ class Measured:
 
     def digit_mismatch(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Share (0 to 1) of the digits without a partner on the other side, in any order: float64[rows]."""
-        batch, digits = self.batch, self._characters.digits
+        batch, digits = self._text, self._characters.digits
         shares: NDArray[np.float64] = _digit_mismatch(batch.text, batch.starts[rows], batch.ends[rows], digits)
         return shares
 
     def repeats(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The most repetitions in a row of the same 1 to MAX_NGRAM words, in either side; at least 1: int64[rows]."""
-        batch = self.batch
-        bits = self._characters.bits
+        batch, bits = self._text, self._characters.bits
         most: NDArray[np.int64] = _repeats(batch.text, batch.starts[rows], batch.ends[rows], bits)
         return most
 

@@ -39,6 +39,10 @@ class Batch(NamedTuple):
         lines: Text = _lines(self.text, self.starts[rows, 0], self.ends[rows, -1])
         return lines.tobytes()
 
+    def first(self, columns: int) -> "Batch":
+        """The same records with their first columns only."""
+        return Batch(self.text, self.starts[:, :columns], self.ends[:, :columns])
+
 
 def batches(path: StrPath, shard: Shard | None = None) -> Iterator[Batch]:
     """Stream a file, or one shard of it, thousands of records at a time. Raises UserError as formats.records.read."""
@@ -100,14 +104,16 @@ def _index(text: Text, starts: Places, ends: Places) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def _lines(text: Text, starts: Places, ends: Places) -> Text:
-    """Copy lines from ``text``, uint8, whose first and last bytes are at starts and ends, int64 (n,)."""
+    """Copy lines from ``text``, uint8, that begin at starts and end before ends, int64 (n,)."""
     size = 0
     for row in range(len(starts)):
         size += ends[row] - starts[row] + 1
     lines = np.empty(size, np.uint8)
     place = 0
     for row in range(len(starts)):
-        for byte in range(starts[row], ends[row] + 1):  # the line end is copied too
+        for byte in range(starts[row], ends[row]):
             lines[place] = text[byte]
             place += 1
+        lines[place] = LINE_END
+        place += 1
     return lines

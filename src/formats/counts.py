@@ -11,6 +11,18 @@ from nmt_frontier.files import document
 Histogram = TypedDict("Histogram", {"in": list[int], "out": list[int]})
 
 
+class Scores(TypedDict):
+    """The scores of a name before and after the bounds on all of them. low, high: the first and the 99th percentile
+    before; records in equal bins between them, of which the first and the last hold what is beyond."""
+
+    low: float
+    high: float
+    before: list[int]
+    after: list[int]
+    better: str
+    bound: float | None
+
+
 class Fetched(TypedDict):
     """Beside a corpus as it was read; a corpus from elsewhere has its name only. dropped: lines by reason."""
 
@@ -39,6 +51,7 @@ class LineCounts(TypedDict):
     lines_out: int
     lengths: NotRequired[dict[str, Histogram]]  # by side
     repaired: NotRequired[dict[str, int]]
+    scores: NotRequired[dict[str, Scores]]  # by name
     sums: NotRequired[dict[str, int | float]]
     seconds: NotRequired[float]
     sha256: NotRequired[str]

@@ -9,6 +9,7 @@ one paper are in the folder of the paper (``papers``). The others:
 - ``teacher_student``: the gap between teacher and students
 - ``maps``: vocabulary maps; ``quantization``: what rounding does; ``robustness``: what people write
 - ``switches``, ``architectures``, ``rungs``: what the parts of the engine bring, all kinds of models, rows of papers
+- ``scores``: histograms of the scores of corpora
 - ``scale_plan``: the plan of a study for clusters
 
 Pages and files, each made by a command:

@@ -36,6 +36,7 @@ REASONS = {  # in the order of the checks; colours of Okabe and Ito, then of Tol
     "language": "#009e73",
     "duplicate": "#0072b2",
     "near_duplicate": "#88ccee",
+    "low_score": "#117733",
 }
 OTHER = "#cc79a7"
 NOTE_WIDTH = 50  # characters above a bar
@@ -150,11 +151,13 @@ def main() -> None:
     parser.add_argument("--changed", type=there, nargs="*", default=[], help="JSON beside each changed copy")
     parser.add_argument("--funnel", type=there, required=True, help="picture of the cleaning funnel")
     parser.add_argument("--lengths", type=there, required=True, help="picture of the lengths")
+    parser.add_argument("--scores", type=there, help="picture of the scores, if a corpus has any")
     parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
     args = parser.parse_args()
     corpora, changed = ([read_json(path) for path in paths] for paths in (args.counts, args.changed))
     halves = [line for one in corpora for line in dropped_by_half(one["name"], one["lines_in"], one["dropped"])]
     pictures = {"funnel": data_uri(args.funnel), "lengths": data_uri(args.lengths)}
+    pictures |= {"scores": data_uri(args.scores)} if args.scores else {}
     template = templates().get_template("corpora.html.jinja")
     found = {"corpora": corpora, "halves": halves, "changed": changed}
     write_text(args.output, template.render(study=args.study, **found, **pictures))

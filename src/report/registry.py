@@ -39,7 +39,7 @@ class Subject(NamedTuple):
 
 MEASUREMENTS = "measurements.json"
 LEARNING = "systems/{trained}/learning.json"
-COUNTS = "corpora/clean/{training_corpus}.json"
+COUNTS, SCORED = "corpora/clean/{training_corpus}.json", "corpora/clean/{scored_corpus}.json"
 SUBJECTS = {
     "table": Subject("report.measurements", (MEASUREMENTS,), "Tables"),
     "front_speed": Subject("report.front", (MEASUREMENTS,), "Fronts", ("test_set", "remark")),
@@ -50,6 +50,7 @@ SUBJECTS = {
     "learning": Subject("report.training", (LEARNING,), "Training"),
     "funnel": Subject("report.corpora_page", (COUNTS,), "Corpora", suffix="_funnel"),
     "lengths": Subject("report.corpora_page", (COUNTS,), "Corpora", suffix="_lengths"),
+    "scores": Subject("report.scores", (SCORED,), "Corpora"),
     "gap": Subject("report.teacher_student", ("report/gap.json",), "Distillation"),
     "quantization": Subject("report.quantization", ("report/quantization.json", MEASUREMENTS), "Tables"),
     "robustness": Subject("report.robustness", ("report/robustness.json",), "Robustness"),

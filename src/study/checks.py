@@ -14,7 +14,7 @@ from formats.shape import Values, registry
 from nmt_frontier.errors import UserError
 from nmt_frontier.search.engine import Engine
 from nmt_frontier.search.native import Native
-from study import back_translation_checks, candidate_checks, http_checks, system_checks, word_checks
+from study import back_translation_checks, candidate_checks, http_checks, score_checks, system_checks, word_checks
 from study.configuration import StudyConfiguration
 from study.configuration.systems import AugmentationSection, MixtureSection
 from study.expansion import listed_prices
@@ -88,6 +88,7 @@ def corpus_problems(config: StudyConfiguration) -> Iterator[str]:
         if (most := read_size(corpus)) and (corpus.sample or 0) > most:
             yield f"{path}.sample: {corpus.sample:,} lines of {most:,}; take fewer, or all with null"
         yield from _cleaning_problems(path, corpus, config)
+        yield from score_checks.corpus_problems(path, corpus)
 
 
 def _cleaning_problems(path: str, corpus: Corpus, config: StudyConfiguration) -> Iterator[str]:

@@ -131,7 +131,7 @@ class _Planned:
 
     def _corpora(self) -> Iterator[Jobs]:
         for name in self._work.read:
-            lines = self._work.sizes[name]
+            lines = self._work.cleaned[name]
             sides = len(self._study.corpora.languages(name)) / 2  # of a pair
             entry = self._config.corpora[name]
             if entry.sample:
@@ -141,10 +141,18 @@ class _Planned:
             yield self._group(f"clean {name}", StudyStage.CLEANING, cleaned, shards, after=[f"subset {name}"])
             way = "gather, drop duplicates" if entry.cleaning.duplicates else "gather"
             gathered = lines * sides * self._seconds[way]
-            yield self._group(f"gather_clean {name}", StudyStage.GATHERING, gathered, after=[f"clean {name}"])
+            rule = "gather_unfiltered" if name in self._study.corpora.scored else "gather_clean"
+            yield self._group(f"{rule} {name}", StudyStage.GATHERING, gathered, after=[f"clean {name}"])
+        for name in self._study.corpora.scored:  # as slow as gathering, which reads and writes once, too
+            bounded = self._work.cleaned[name] * self._seconds["gather"]
+            yield self._group(f"bound {name}", StudyStage.SCORES, bounded, after=[f"gather_unfiltered {name}"])
         for name, corpus in self._study.mixtures.changed.items():
             changed = self._work.sizes[name] * self._seconds["draw: write"]
-            yield self._group(f"change_source {name}", StudyStage.GATHERING, changed, after=[f"gather_clean {corpus}"])
+            yield self._group(f"change_source {name}", StudyStage.GATHERING, changed, after=[self._cleaned(corpus)])
+
+    def _cleaned(self, corpus: str) -> str:
+        """The group of jobs that makes a clean corpus."""
+        return f"{'bound' if corpus in self._study.corpora.scored else 'gather_clean'} {corpus}"
 
     def _mixed(self, mixture: str) -> tuple[list[str], list[str]]:
         """The corpora of a mixture, and the groups of jobs that make them."""
@@ -155,15 +163,16 @@ class _Planned:
         """The group of jobs that makes a corpus of a mixture."""
         if translations := self._study.teachers.translations(mixture):
             return f"gather_distilled {' '.join([*translations, corpus])}"
-        return f"{'gather_back_translation' if corpus in self._work.back_translated else 'gather_clean'} {corpus}"
+        return f"gather_back_translation {corpus}" if corpus in self._work.back_translated else self._cleaned(corpus)
 
     def _translations(self) -> Iterator[Jobs]:
         work, shards, gpus = self._work, self._distillation.shards, int(self._work.teachers_on_gpu)
         for corpus, sentences in work.sizes.items():
-            made = "change_source" if corpus in self._study.mixtures.changed else "gather_clean"
+            changed = corpus in self._study.mixtures.changed
+            made = f"change_source {corpus}" if changed else self._cleaned(corpus)
             lists = []
             for teacher in work.translators(corpus):
-                after = [f"{made} {corpus}", *(f"train {each}" for each in self._study.teachers.of(teacher))]
+                after = [made, *(f"train {each}" for each in self._study.teachers.of(teacher))]
                 if http := self._config.teachers[teacher].http if teacher in self._study.teachers.asked else None:
                     name, seconds, used = f"ask_shard {teacher} {corpus}", asking_seconds(http, sentences), 0
                 else:
@@ -232,7 +241,7 @@ class _Planned:
         of, train = vocabulary.of, self._study.corpora.train
         lines = 2 * (self._work.epoch(of) if of else sum(self._work.sizes[name] for name in train))
         total = lines * seconds["vocabulary: read"] + min(vocabulary.sentences, lines) * seconds["vocabulary: learn"]
-        after = [f"sample {of}"] if of else [f"gather_clean {name}" for name in train]
+        after = [f"sample {of}"] if of else [*map(self._cleaned, train)]
         return self._group("vocabulary", StudyStage.VOCABULARY, total, cores=THREADS, after=after)
 
     def _trainings(self) -> Iterator[Jobs]:

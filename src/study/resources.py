@@ -29,6 +29,12 @@ SHORTEST = 60
 
 def size(corpus: Corpus) -> int | None:
     """The most lines that a corpus can have; None if its configuration leaves that open."""
+    best = [score.best for score in (corpus.score or {}).values()]
+    return min((number for number in (cleaned_size(corpus), *best) if number), default=None)
+
+
+def cleaned_size(corpus: Corpus) -> int | None:
+    """The most lines that are cleaned and scored to get them."""
     return min((number for number in (read_size(corpus), corpus.sample) if number), default=None)
 
 

@@ -17,7 +17,7 @@ from study.candidates import pairs
 from study.configuration import StudyConfiguration
 from study.plan import StudyPlan
 from study.rates import WIDTH, Rates
-from study.resources import TOKENS, operations, read_size, size, trained_tokens
+from study.resources import TOKENS, cleaned_size, operations, read_size, size, trained_tokens
 from study.systems import BACKWARD, TOKEN_ENSEMBLE, StudySystem, Trained, teacher_entry
 from train import precision
 from train.schedule import kept_checkpoints
@@ -60,6 +60,7 @@ class StudyStage(StrEnum):
     SUBSETS = "random subsets"
     CLEANING = "cleaning"
     GATHERING = "gathering"
+    SCORES = "scores of the corpora"
     BACK_TRANSLATION = "back-translation"
     TEACHERS = "training of teachers"
     TRANSLATION = "translation by the teachers"
@@ -89,6 +90,7 @@ class Work:
         self._entries = config.vocabulary.pieces
         self.trained = list(self.study.systems.trained.values())
         self.measured = [self.study.systems.trained[name] for name in self.study.systems.measured]
+        self.cleaned = {name: cleaned_size(config.corpora[name]) or 0 for name in self.study.corpora.training}
         self.sizes = {name: size(config.corpora[name]) or 0 for name in self.study.corpora.training}
         self.sizes |= {copy: self.sizes[corpus] for copy, corpus in self.study.mixtures.changed.items()}
         self.read = {name: read_size(config.corpora[name]) or 0 for name in self.study.corpora.training}
@@ -263,8 +265,8 @@ class Work:
         """Bytes that each stage leaves. Gathering deletes the parts that cleaning makes."""
         config, names = self.config, self.study.corpora.training
         of_pair = {name: RECORD_BYTES * len(self.study.corpora.languages(name)) / 2 for name in names}
-        cleaned = sum(of_pair[name] * self.sizes[name] for name in names)
-        sampled = sum(of_pair[name] * self.sizes[name] for name in names if config.corpora[name].sample)
+        cleaned = sum(of_pair[name] * self.cleaned[name] for name in names)
+        sampled = sum(of_pair[name] * self.cleaned[name] for name in names if config.corpora[name].sample)
         chosen = sum(map(self.chosen, self.selections))
         epoch = (RECORD_BYTES + PIECES_BYTES) * config.distillation.epochs
         teaching = ("teacher", BACKWARD)
@@ -276,6 +278,7 @@ class Work:
             StudyStage.SUBSETS: sampled,
             StudyStage.CLEANING: cleaned,
             StudyStage.GATHERING: cleaned,
+            StudyStage.SCORES: sum(of_pair[name] * self.sizes[name] for name in self.study.corpora.scored),
             StudyStage.BACK_TRANSLATION: back * (RECORD_BYTES / 2 + CANDIDATE_BYTES + 2 * RECORD_BYTES),
             StudyStage.TEACHERS: teachers,
             StudyStage.TRANSLATION: self._list_bytes({*chain.from_iterable(map(self.translators, self.selected))}),

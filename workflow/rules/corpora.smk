@@ -1,5 +1,5 @@
 # From the sources of a study to corpora/clean/<corpus>.tsv.zst; the JSON beside it counts every dropped line. Training
-# texts pass clean and gather_clean, dev and test sets copy_held_out.
+# texts pass clean and gather_clean, or, if they have scores, gather_unfiltered and bound; dev and test sets copy_held_out.
 
 
 # On a cluster, nodes may have no network.
@@ -129,7 +129,7 @@ rule gather_clean:
     benchmark:
         f"{study.folder}/benchmarks/gather_{{corpus}}.tsv"
     wildcard_constraints:
-        corpus=one_of(study.corpora.training),
+        corpus=one_of(study.corpora.unscored),
     resources:
         **growing(mem_mb=1000, runtime=requests.minutes("gather_clean")),
     params:
@@ -141,3 +141,40 @@ rule gather_clean:
     shell:
         "python -m corpora.gather --inputs {input.shards} --about {input.about} {params.duplicates}"
         " --rejected {input.rejected} --output {output.corpus} 2> {log}"
+
+
+use rule gather_clean as gather_unfiltered with:
+    output:
+        corpus=study.paths.unfiltered("{corpus}"),
+        counts=f"{study.folder}/corpora/unfiltered/{{corpus}}.json",
+        rejected=(
+            [f"{study.folder}/corpora/unfiltered/{{corpus}}.rejected.tsv.zst"] if study.config.keep_rejected else []
+        ),
+    wildcard_constraints:
+        corpus=one_of(study.corpora.scored),
+
+
+rule bound:
+    """What the bounds on its scores leave of a corpus. A changed bound runs this job alone."""
+    input:
+        corpus=rules.gather_unfiltered.output.corpus,
+        counts=rules.gather_unfiltered.output.counts,
+        rejected=rules.gather_unfiltered.output.rejected,
+    output:
+        corpus=study.paths.clean("{corpus}"),
+        counts=study.paths.clean_counts("{corpus}"),
+        rejected=[f"{study.folder}/corpora/clean/{{corpus}}.rejected.tsv.zst"] if study.config.keep_rejected else [],
+    log:
+        f"{study.folder}/logs/bound_{{corpus}}.log",
+    benchmark:
+        f"{study.folder}/benchmarks/bound_{{corpus}}.tsv"
+    wildcard_constraints:
+        corpus=one_of(study.corpora.scored),
+    resources:
+        **growing(mem_mb=1000, runtime=requests.minutes("bound")),
+    params:
+        bounds=lambda w: as_json(study.corpora.bounds(w.corpus)),
+        rejected=lambda w, input: f"--rejected {input.rejected}" if input.rejected else "",
+    shell:
+        "python -m corpora.bounds --input {input.corpus} --bounds {params.bounds:q}"
+        " {params.rejected} --output {output.corpus} 2> {log}"

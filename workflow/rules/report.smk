@@ -74,6 +74,7 @@ rule quantization:
 NAMES = {
     "trained": study.systems.trained,
     "training_corpus": study.corpora.training,
+    "scored_corpus": study.corpora.scored,
     "dev": study.corpora.dev,
     "timed_corpus": study.corpora.timed,
 }
@@ -145,6 +146,7 @@ rule corpora_page:
         changed=expand(study.paths.changed_counts("{corpus}"), corpus=study.mixtures.changed),
         funnel=f"{study.report}/funnel.svg",
         lengths=f"{study.report}/lengths.svg",
+        scores=f"{study.report}/scores.svg" if study.corpora.scored else [],
     output:
         page=report(
             f"{study.report}/corpora.html",
@@ -159,9 +161,10 @@ rule corpora_page:
         **growing(mem_mb=500, runtime=10),
     params:
         study=study.name,
+        scores=lambda w, input: f"--scores {input.scores}" if input.scores else "",
     shell:
         "python -m report.corpora_page --study {params.study} --counts {input.counts} --changed {input.changed}"
-        " --funnel {input.funnel} --lengths {input.lengths} --output {output.page} 2> {log}"
+        " --funnel {input.funnel} --lengths {input.lengths} {params.scores} --output {output.page} 2> {log}"
 
 
 rule corpora:

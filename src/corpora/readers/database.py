@@ -9,7 +9,7 @@ from typing import Any
 
 from corpora.readers.header import places_by_header
 from corpora.readers.reader import BLOCK_ROWS, MALFORMED, Block, Input, Reader, rows
-from corpora.readers.tables import Row, by_language, texts_in
+from corpora.readers.tables import Row, by_language
 from nmt_frontier.errors import UserError
 
 PARQUET_FILE, ARROW_FILE = b"PAR1", b"ARROW1"
@@ -25,11 +25,26 @@ def _file(chunks: Iterable[bytes]) -> Iterator[Path]:
         yield Path(file.name)
 
 
+def columns_with_numbers(chunks: Iterable[bytes]) -> Iterator[tuple[str, list[Any]]]:
+    """The names of the columns of a Parquet file that have numbers which need not be whole, and the first of these."""
+    from pyarrow import ArrowException, parquet, types
+
+    with _file(chunks) as path:
+        try:
+            table = parquet.ParquetFile(path)
+            names = [field.name for field in table.schema_arrow if types.is_floating(field.type)]
+            first = next(table.iter_batches(BLOCK_ROWS, columns=names), None) if names else None
+        except ArrowException:  # Arrow's own formats; reading the whole file reports what is wrong with it
+            return
+    yield from first.to_pydict().items() if first is not None else ()
+
+
 class Sqlite(Reader):
     format = "sqlite"
     binary = True
     suffixes = (".db", ".sqlite", ".sqlite3")
     options = ("query", "names")
+    score_key, score_types = "column", (int,)
     required = ("query",)
 
     def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
@@ -40,16 +55,18 @@ class Sqlite(Reader):
                 connection = sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)
                 try:
                     result = connection.execute(selection.query or "", selection.parameters or {})
-                    yield from rows(map(_as_text, result), file, len(selection.languages))
+                    yield from rows(
+                        (self._row(row) for row in result), file, len(selection.languages), len(selection.scores)
+                    )
                 finally:
                     connection.close()
-            except (sqlite3.Error, UnicodeDecodeError) as error:
+            except (sqlite3.Error, UnicodeDecodeError, IndexError) as error:
                 raise UserError(f"{file.name}: {error}; mend the query or the file") from error
 
-
-def _as_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row with its bytes decoded."""
-    return tuple(cell.decode() if isinstance(cell, bytes) else cell for cell in row)
+    def _row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The sides and the scores of a row, with their bytes decoded."""
+        cells = tuple(cell.decode() if isinstance(cell, bytes) else cell for cell in row)
+        return (*cells[: len(self.selection.languages)], *(cells[int(place)] for place in self.selection.scores))
 
 
 class Parquet(Reader):
@@ -63,9 +80,10 @@ class Parquet(Reader):
     suffixes = (".parquet", ".arrow")
     options = ("columns",)
     column_types = (str,)
+    score_key, score_types = "column", (str,)
 
     def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
-        return rows(self._rows(chunks, file), file, len(self.selection.languages))
+        return rows(self._rows(chunks, file), file, len(self.selection.languages), len(self.selection.scores))
 
     def _rows(self, chunks: Iterable[bytes], file: Input) -> Iterator[Row]:
         try:
@@ -106,14 +124,17 @@ class Parquet(Reader):
 
     def _columns(self, schema: Any, file: Input) -> list[str]:
         """The names of the columns that are read. schema: of pyarrow."""
+        scores = [*map(str, self.selection.scores)]
+        if missing := [name for name in scores if name not in schema.names]:
+            raise UserError(f"{file.name}: no column {missing[0]} (score); it has {', '.join(schema.names)}")
         for name in ("translation", "translations"):
             if name in schema.names and schema.field(name).type.num_fields:
-                return [name]
+                return [name, *scores]
         places = places_by_header(schema.names, self.selection)
         if places is None:
             raise UserError(f"{file.name}: no column for each language (columns); it has {', '.join(schema.names)}")
-        return [schema.names[place] for place in places]
+        return [*(schema.names[place] for place in places), *scores]
 
     def _row(self, fields: Mapping[str, object], place: str, file: Input) -> Row:
-        row = by_language(self.selection, texts_in(fields))
+        row = by_language(self.selection, fields)
         return file.broken(row, place, ": its columns are no text", str(fields)[:400]) if row == MALFORMED else row

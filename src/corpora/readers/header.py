@@ -59,6 +59,16 @@ def header_row(rows: Sequence[list[str]], selection: Selection) -> int | None:
     return None
 
 
+def score_places(row: Sequence[str], selection: Selection, name: str) -> list[int]:
+    """The columns of the scores, by their names if this row of the file ``name`` is a header. Raises UserError."""
+    names = [cell.strip() for cell in row]
+    places = [names.index(score) if score in names else score for score in selection.scores]
+    found = [place for place in places if isinstance(place, int) and place < len(row)]
+    if missing := [place for place in places if place not in found]:
+        raise UserError(f"{name}: no column {missing[0]} (score); it has {', '.join(names)[:200]}")
+    return found
+
+
 def require_text(rows: Sequence[list[str]], selection: Selection, name: str) -> None:
     """Raises UserError if a column that nobody named has numbers, addresses, names of files or one code alone.
 

@@ -23,6 +23,7 @@ _TARGET = re.compile(rb"""\s(?:target-language|trgLang|language)\s*=\s*["']([^"'
 
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 UNFINISHED = ("unfinished", "obsolete")  # vanished: a finished one that the program no longer uses
+PROPERTIES = ("prop", "meta")  # of TMX and XLIFF 1.2, of XLIFF 2
 FEW = 16  # units parsed at once where not all are well-formed
 
 Record = tuple[str | None, ...] | str
@@ -39,7 +40,7 @@ class Units(Reader):
     tags: ClassVar[Tags]
 
     def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
-        return rows(self._records(chunks, file), file, len(self.selection.languages))
+        return rows(self._records(chunks, file), file, len(self.selection.languages), len(self.selection.scores))
 
     def _records(self, chunks: Iterable[bytes], file: Input) -> Iterator[Record]:
         prefixes: set[bytes] = set()
@@ -115,10 +116,22 @@ def _around(prefixes: set[bytes]) -> bytes:
     return b"<x%s>" % b"".join(b' xmlns:%s="%s"' % (prefix, prefix) for prefix in sorted(prefixes))
 
 
+def scores_of(unit: Element, names: Iterable[int | str]) -> list[str | None]:
+    """The text of the first property of each name, else the attribute of the unit or of its target."""
+    if not names:
+        return []
+    properties = [part for part in unit.iter() if part.tag.rpartition("}")[2] in PROPERTIES]
+    said = {part.get("type") or part.get("prop-type"): part.text for part in reversed(properties)}
+    target = unit.find("target")
+    attributes = {**({} if target is None else target.attrib), **unit.attrib, **said}
+    return [attributes.get(str(name)) for name in names]
+
+
 class Tmx(Units):
     format = "tmx"
     suffixes = (".tmx",)
     options = ("variants",)
+    score_key = "property"
 
     tags = Tags("tu", "tmx")
 
@@ -129,7 +142,7 @@ class Tmx(Units):
             side = self.selection.sides[variant.get(XML_LANGUAGE) or variant.get("lang") or ""]
             if segment is not None and side is not None and texts[side] is None:
                 texts[side] = running_text(segment)
-        return [tuple(texts)]
+        return [(*texts, *scores_of(unit, self.selection.scores))]
 
 
 class Xliff(Units):
@@ -138,6 +151,7 @@ class Xliff(Units):
     format = "xliff"
     suffixes = (".xlf", ".xliff", ".sdlxliff", ".mqxliff", ".mxliff")
     options = ("variants",)
+    score_key = "property"
 
     tags = Tags("trans-unit|segment", "xliff", about="xliff|file", scopes="file|group|unit")
 
@@ -149,7 +163,8 @@ class Xliff(Units):
         if not is_translation(unit, found[1], stretch.translate):
             return [NOT_A_TRANSLATION]
         texts = [None if side is None else running_text(side) or None for side in found]
-        return [by_side(texts, _languages(stretch.about), self.selection)]
+        sides = by_side(texts, _languages(stretch.about), self.selection)
+        return [(*sides, *scores_of(unit, self.selection.scores))]
 
 
 class Ts(Units):
@@ -170,7 +185,7 @@ class Ts(Units):
         return [by_side(texts, _languages(stretch.about), self.selection)]
 
 
-def by_side(texts: list[str | None], codes: tuple[str | None, ...], selection: Selection) -> Record:
+def by_side(texts: list[str | None], codes: tuple[str | None, ...], selection: Selection) -> tuple[str | None, ...]:
     """The texts as the sides of a corpus. codes: their languages, of which a file may leave out one."""
     sides = [selection.sides[code] if code else None for code in codes]
     if None in codes and any(codes):

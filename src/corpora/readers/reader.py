@@ -26,7 +26,8 @@ TOO_LONG = f": longer than {MAX_LINE_BYTES:,} bytes"
 NO_SIDE = "missing_side"
 NOT_A_TRANSLATION = "not_a_translation"  # whatever the format calls it: fuzzy, new, rejected
 INVALID, OVERLONG, NO_COLUMN, MALFORMED = "invalid_utf8", "overlong", "missing_column", "malformed"
-BROKEN = (INVALID, OVERLONG, NO_COLUMN, MALFORMED)  # reasons that count against a file; the two above do not
+NO_SCORE = "invalid_score"
+BROKEN = (INVALID, OVERLONG, NO_COLUMN, MALFORMED, NO_SCORE)  # reasons that count against a file; the two above do not
 
 SAMPLES = 20  # of what could not be read, for each reason
 SAMPLE_LETTERS = 300
@@ -37,7 +38,8 @@ BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 class Block(NamedTuple):
-    """Records: a list of sentences for each column. dropped: rows to leave out, empty here, with the reason."""
+    """Records: a list of sentences for each side, then one of numbers, as text, for each score. dropped: rows to leave
+    out, empty here, with the reason."""
 
     columns: list[list[str]]
     dropped: dict[int, str]
@@ -80,6 +82,7 @@ class Selection:
     query: str | None = None
     parameters: dict[str, str | int] | None = None  # of the query
     variants: Mapping[str, str] = field(default_factory=dict)  # the one that is read, by language
+    scores: tuple[int | str, ...] = ()  # columns or properties with numbers, which follow the sides
     format_said: bool = False  # by the configuration, so that a file may begin as another format does
     keys: dict[tuple[str, ...], list[str] | None] = field(default_factory=dict)  # of the sides, by those of a record
 
@@ -99,6 +102,8 @@ class Reader(ABC):
     binary: ClassVar[bool] = False  # without an encoding
     timed: ClassVar[bool] = False  # its sides are paired by corpora.readers.subtitles.by_time, not line by line
     column_types: ClassVar[tuple[type, ...]] = (int,)  # of ``columns``: numbers, names
+    score_key: ClassVar[str | None] = None  # of a score that stands in the file: column, property
+    score_types: ClassVar[tuple[type, ...]] = (int, str)  # of its column
 
     def __init__(self, selection: Selection):
         self.selection = selection
@@ -108,24 +113,29 @@ class Reader(ABC):
         """The selected sentences of the uncompressed file. Raises UserError."""
 
 
-def rows(stream: Iterable[tuple[Any, ...] | str], file: Input, columns: int) -> Iterator[Block]:
+def rows(stream: Iterable[tuple[Any, ...] | str], file: Input, columns: int, scores: int = 0) -> Iterator[Block]:
     """Blocks of records for formats other than lines. A reason stands for a record that is dropped; one with None in
-    its first ``columns`` lacks a side."""
-    stream, first = iter(stream), 1
+    its first ``columns`` lacks a side. ``scores`` further columns are numbers."""
+    stream, first, width = iter(stream), 1, columns + scores
     while block := list(islice(stream, BLOCK_ROWS)):
         dropped: dict[int, str] = {}
         for row, record in enumerate(block):
             if isinstance(record, str):
                 dropped[row] = record
-            elif len(record) < columns:
-                raise UserError(f"{file.name}: record {first + row:,} has {len(record)} columns, not {columns}")
+            elif len(record) < width:
+                raise UserError(f"{file.name}: record {first + row:,} has {len(record)} columns, not {width}")
             elif None in record[:columns]:
                 dropped[row] = NO_SIDE
             elif any(map(_too_long, record[:columns])):
                 dropped[row] = file.broken(OVERLONG, f"record {first + row:,}", TOO_LONG, str(record[0]))
         first += len(block)
-        kept = [("",) * columns if row in dropped else record for row, record in enumerate(block)]
-        yield Block([[records.sentence(str(record[column])) for record in kept] for column in range(columns)], dropped)
+        kept = [("",) * width if row in dropped else record for row, record in enumerate(block)]
+        sides = [[records.sentence(str(record[column])) for record in kept] for column in range(columns)]
+        numbers = [
+            ["" if cell is None else str(cell) for cell in (record[column] for record in kept)]
+            for column in range(columns, width)
+        ]
+        yield Block([*sides, *numbers], dropped)
 
 
 def _too_long(side: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from corpora.readers.header import FIRST_ROWS, HEADER, header_row, places_by_header, require_text
+from corpora.readers.header import FIRST_ROWS, HEADER, header_row, places_by_header, require_text, score_places
 from corpora.readers.reader import (
     INVALID,
     MALFORMED,
@@ -39,8 +39,10 @@ TEXT_OR_NONE = (str, type(None))
 Row = tuple[Any, ...] | str  # or the reason to drop it
 
 
-def by_language(selection: Selection, fields: Mapping[str, object]) -> Row:
-    """The sides among these fields: by their names in the configuration, else as the header of a table names them."""
+def by_language(selection: Selection, record: Mapping[str, object]) -> Row:
+    """The sides among the fields of a record, by their names in the configuration, else as the header of a table names
+    them; then its scores."""
+    fields = texts_in(record)
     named = zip(selection.languages, selection.columns, strict=True)
     sides = [fields.get(column if isinstance(column, str) else code) for code, column in named]
     if None in sides and (keys := _keys(selection, (*fields,))):
@@ -48,7 +50,7 @@ def by_language(selection: Selection, fields: Mapping[str, object]) -> Row:
     for side in sides:
         if not isinstance(side, TEXT_OR_NONE):
             return MALFORMED
-    return tuple(sides)
+    return (*sides, *(record.get(name, fields.get(str(name))) for name in map(str, selection.scores)))
 
 
 def _keys(selection: Selection, names: tuple[str, ...]) -> list[str] | None:
@@ -73,9 +75,10 @@ class Jsonl(Reader):
     suffixes = (".jsonl", ".ndjson", ".json")
     options = ("columns",)
     column_types = (str,)
+    score_key, score_types = "column", (str,)
 
     def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
-        return rows(self._rows(chunks, file), file, len(self.selection.languages))
+        return rows(self._rows(chunks, file), file, len(self.selection.languages), len(self.selection.scores))
 
     def _rows(self, chunks: Iterable[bytes], file: Input) -> Iterator[Row]:
         for number, text in objects(chunks, file):
@@ -96,7 +99,7 @@ class Jsonl(Reader):
             return MALFORMED
         if not isinstance(fields, dict):
             return MALFORMED
-        return by_language(self.selection, texts_in(fields))
+        return by_language(self.selection, fields)
 
 
 def texts_in(fields: Mapping[str, object]) -> Mapping[str, object]:
@@ -160,12 +163,13 @@ class Csv(Reader):
     suffixes = (".csv",)
     options = ("columns",)
     column_types = (int, str)
+    score_key = "column"
 
     def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
-        return rows(self._rows(chunks, file), file, len(self.selection.languages))
+        return rows(self._rows(chunks, file), file, len(self.selection.languages), len(self.selection.scores))
 
     def _rows(self, chunks: Iterable[bytes], file: Input) -> Iterator[Row]:
-        records = cells_of(_numbered(chunks, file), file, self.selection)
+        records = cells_of(_numbered(chunks, file), file, len(self.selection.languages), len(self.selection.scores))
         first = list(islice(records, FIRST_ROWS))
         table = [cells for _, cells, _ in first if isinstance(cells, list)]
         place = header_row(table, self.selection)
@@ -201,7 +205,7 @@ class Csv(Reader):
             if place not in places:
                 names = ", ".join(map(str.strip, row))
                 raise UserError(f"{file.name}: line 1: no column {place} (columns); it has {names[:200]}")
-        return places
+        return [*places, *score_places(row, self.selection, file.name)]
 
 
 def _most_common(numbers: Iterable[int]) -> int:

@@ -57,10 +57,11 @@ class Tsv(Reader):
     format = "tsv"
     suffixes = (".tsv",)
     options = ("columns",)
+    score_key = "column"
 
     def blocks(self, chunks: Iterable[bytes], file: Input) -> Iterator[Block]:
         columns = [int(column) for column in self.selection.columns]
-        last, delimiter = max(columns), "\t"
+        last, delimiter = 0, "\t"
         for text in decoded(chunks, file, BREAKS):
             above: dict[int, str] = {}
             if text.first == 1:
@@ -68,8 +69,11 @@ class Tsv(Reader):
                 first = [line.split(delimiter) for line in text.lines[:FIRST_ROWS]]
                 if (place := header_row(first, self.selection)) is not None:
                     columns = places_by_header(first[place], self.selection) or columns
-                    last, above = max(columns), dict.fromkeys(range(place + 1), HEADER)
+                    above = dict.fromkeys(range(place + 1), HEADER)
                 self._require_tsv(text.lines, delimiter, first if place is None else [], file)
+                named = max(first, key=len) if place is None else first[place]
+                columns = [*columns, *header.score_places(named, self.selection, file.name)]
+                last = max(columns)
             rows = [line.split(delimiter, last + 1) for line in text.lines]
             dropped = above | text.dropped
             for row in [row for row, cells in enumerate(rows) if len(cells) <= last]:

@@ -53,6 +53,7 @@ class AddressedSource(StoredSource[Address]):
             query=self.entry.query,
             parameters={"source": source, "target": target},
             variants=self.entry.variants or {},
+            scores=self.scores,
             format_said=self.entry.format is not None,
         )
 
@@ -83,7 +84,8 @@ class File(AddressedSource[str | dict[str, str]]):
     def nowhere(self, copies: list[Copy], mirror: Path | None, reason: str) -> str:
         missing = {code: places for code, places in copies[0].texts.items() if not places[0].here(Path())}
         code = next(iter(missing or copies[0].texts))
-        path = self._path(code or self.languages[0])
+        of_text = code is None or code in self.languages
+        path = self._path(code or self.languages[0]) if of_text else copies[0].texts[code][0].address
         mirrored = (self.entry.mirror or path).replace(LANGUAGE, str(code))
         searched = f"no {mirror / mirrored} in the mirror" if mirror else "no mirror"
         where = "" if Path(path).expanduser().is_absolute() else f" in {Path.cwd()}"

@@ -159,7 +159,7 @@ class Mtdata(StoredSource[str]):
         reader = READERS[published.format]
         if reader.one_file:
             columns: list[int | str] = [published.columns[row] for row in rows]
-            selection = Selection(self.languages, columns, variants=self.entry.variants or {})
+            selection = Selection(self.languages, columns, variants=self.entry.variants or {}, scores=self.scores)
             yield Copy(reader(selection), {None: files})
             return
         if len(files) != len(published.languages):

@@ -13,7 +13,13 @@ from corpora.download import Unreachable
 from corpora.readers.reader import Reader
 
 Parts = dict[str | None, list[Part]]
-Texts = dict[str | None, list["Place"]]  # the parts of each language's text; of None if all are in one file
+# The parts of each language's text, of None if all are in one file; of ``score_file`` those of scores beside it.
+Texts = dict[str | None, list["Place"]]
+
+
+def score_file(name: str) -> str:
+    """The key of the file with the scores of a name."""
+    return f"the score {name}"
 
 
 @dataclass(frozen=True)

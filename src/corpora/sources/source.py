@@ -11,6 +11,7 @@ from msgspec.json import encode
 
 from corpora.language_codes import Sides
 from corpora.readers.reader import BROKEN, NO_SIDE, Block, Unread
+from corpora.scores import with_numbers
 from corpora.settings import SIDES, TARGET_ONLY, Corpus
 from nmt_frontier.errors import UserError
 
@@ -98,12 +99,15 @@ class CountedCorpus:
         self.remarks: list[str] = []
         self._expected, self._skipped, self._maximum = entry.lines, entry.skip_lines, entry.max_lines
         share = 0.0 if entry.role in WHOLE_ROLES else entry.invalid_share
+        self._scores = [*entry.carried]
         self._allowed = 1.0 if entry.invalid == "drop" else share
 
     def lines(self, text: Text) -> Iterator[bytes]:
         """Blocks of TSV. Raises UserError for no line, another number than configured, or too many broken ones."""
         read = kept = 0
         for block in text.blocks():
+            if self._scores:
+                block = with_numbers(block, self._scores, read, text.unread)
             if not read:
                 gc.freeze()  # else cells of rows have the collector walk over all that is loaded: a tenth of TSV's time
             first = max(self._skipped - read, 0)  # of the block that is taken

@@ -3,6 +3,7 @@
 import os
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, overload
 
@@ -11,7 +12,7 @@ from corpora.language_codes import means
 from corpora.readers import READERS, by_name
 from corpora.readers.reader import Reader, Selection
 from corpora.readers.text import Lines
-from corpora.sources.place import Copy, LocalFile, Parts, Texts
+from corpora.sources.place import Copy, LocalFile, Parts, Texts, score_file
 from corpora.sources.source import Address, Source
 from corpora.sources.stored_text import StoredText
 from nmt_frontier.errors import UserError
@@ -81,12 +82,25 @@ def _in_mirror(original: Copy, mirror: Path, attribute: str) -> Copy:
     return Copy(original.reader, texts)
 
 
+def _score_files(source: "StoredSource[Any]", copy: Copy, mirror: Path | None) -> Texts:
+    """Where the scores beside a copy of the text are: in a file of the mirror or elsewhere, or in its archive."""
+    files: Texts = {}
+    for name, score in source.entry.carried.items():
+        if score.file is not None:
+            mirrored = mirror / score.file if mirror else Path(score.file)
+            files[score_file(name)] = [LocalFile(str(mirrored) if mirrored.is_file() else score.file)]
+        elif score.member is not None:
+            files[score_file(name)] = [replace(copy.places[0], member=score.member)]
+    return files
+
+
 def entry_problems(source: "StoredSource[Any]") -> Iterator[str]:
     """A line for each problem, which begins with the key."""
     yield from _missing_languages(source)
     yield from _equal_sides(source)
     yield from _variant_problems(source)
     yield from _checksum_problems(source)
+    yield from _score_problems(source)
     if source.reader and len(source.languages) > 1:
         yield from _placeholder_problems(source, source.reader)
     yield from _option_problems(source)
@@ -132,6 +146,23 @@ def _checksum_problems(source: "StoredSource[Any]") -> Iterator[str]:
     mirrored_apart = LANGUAGE in (source.entry.mirror or "")
     if isinstance(sha256, dict) and reader.one_file and not mirrored_apart:
         yield f"sha256: {reader.format} has all languages in one file; give one checksum"
+
+
+def _score_problems(source: "StoredSource[Any]") -> Iterator[str]:
+    """Scores that the format does not carry."""
+    reader = source.reader
+    if source.scores and LANGUAGE in (source.entry.mirror or ""):
+        yield f"mirror: a file for each language has no {' and no '.join(map(str, source.scores))} (score)"
+    for name, score in source.entry.carried.items() if reader else ():
+        for key, value in score.place().items():
+            if score.is_beside() and reader.timed:
+                yield f"score.{name}.{key}: cues of {reader.format} have no lines that a file of scores could follow"
+            elif not score.is_beside() and key != reader.score_key:
+                has = f"its scores have a {reader.score_key}" if reader.score_key else "name a file beside it"
+                yield f"score.{name}.{key}: is not for the format {reader.format}; {has}"
+            elif key == "column" and not isinstance(value, reader.score_types):
+                names = "names of columns" if str in reader.score_types else "numbers of columns, from 0"
+                yield f"score.{name}.column: {value} is none of the {names} that the format {reader.format} has"
 
 
 def _placeholder_problems(source: "StoredSource[Any]", reader: type[Reader]) -> Iterator[str]:
@@ -182,6 +213,12 @@ class StoredSource(Source[Address]):
         """The public copies, one for each alternative. Raises UserError."""
 
     @property
+    def scores(self) -> tuple[int | str, ...]:
+        """The columns or properties of the scores in the file."""
+        places = (score.column if score.property is None else score.property for score in self.entry.carried.values())
+        return tuple(place for place in places if place is not None)
+
+    @property
     def member(self) -> str | None:
         """The file meant in an archive."""
         return self.entry.member
@@ -202,7 +239,8 @@ class StoredSource(Source[Address]):
     def copies(self, mirror: Path | None) -> Iterator[Copy]:
         """All copies of the text, local ones first. Raises UserError."""
         try:
-            yield from copies_of(self, mirror)
+            for copy in copies_of(self, mirror):
+                yield replace(copy, texts={**copy.texts, **_score_files(self, copy, mirror)})
         except UserError as error:
             raise UserError(f"{self.name}: {error}") from error
 

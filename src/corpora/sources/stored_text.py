@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from corpora.archives import Part, chunks
-from corpora.readers.reader import Block, Input, Reader, Unread
+from corpora.readers.reader import Block, Input, Reader, Selection, Unread
 from corpora.readers.subtitles import by_time
+from corpora.readers.text import Lines
 from corpora.settings import Corpus
-from corpora.sources.place import Copy, Parts, in_cache
+from corpora.sources.place import Copy, Parts, in_cache, score_file
 from corpora.sources.source import Text
 from nmt_frontier.errors import UserError
 
@@ -46,11 +47,15 @@ class StoredText(Text):
         super().__init__()
         self._name, self._entry, self._copy, self._cache = name, entry, copy, cache
         self.sides = copy.reader.selection.sides
-        self._files = {code: HashedFiles(of_text) for code, of_text in parts.items()}
+        of_scores = [*map(score_file, entry.carried)]
+        self._files = {code: HashedFiles(parts[code]) for code in parts if code not in of_scores}
+        self._scores = {code: HashedFiles(parts[code]) for code in of_scores if code in parts}
 
     def blocks(self) -> Iterator[Block]:
         reader, encoding = self._copy.reader, self._entry.encoding
-        sides = {str(code): files.blocks(reader, self.unread, encoding) for code, files in self._files.items()}
+        sides = {code or "": files.blocks(reader, self.unread, encoding) for code, files in self._files.items()}
+        for name, files in self._scores.items():
+            sides[name] = files.blocks(Lines(Selection([name], [], format_said=True)), self.unread)
         if reader.timed:
             return by_time(self._name, sides)
         return aligned(self._name, sides) if len(sides) > 1 else next(iter(sides.values()))
@@ -93,12 +98,12 @@ def aligned(name: str, sides: dict[str, Iterator[Block]]) -> Iterator[Block]:
         if not size:
             break
         dropped = {row: reason for block in pending.values() for row, reason in block.dropped.items() if row < size}
-        yield Block([block.columns[0][:size] for block in pending.values()], dropped)
+        yield Block([column[:size] for block in pending.values() for column in block.columns], dropped)
         pending = {code: _rest(block, size) for code, block in pending.items()}
     for code, side in sides.items():
         counts[code] += sum(len(block.columns[0]) for block in side)
     if len(set(counts.values())) > 1:
-        listed = ", ".join(f"{count:,} of {code}" for code, count in counts.items())
+        listed = ", ".join(f"{count:,} of {code or 'the text'}" for code, count in counts.items())
         raise UserError(f"{name}: the sides have different numbers of lines: {listed}")
 
 

@@ -4,6 +4,7 @@
 - ``naming``: what a name says of language, side and role
 - ``contents``: format, language and columns of a file, by its first lines; ``encodings``: a guess of its encoding
 - ``look``: counts, lengths, duplicates and languages of the texts; missing dev and test sets from them
+- ``scores``: columns, properties and files of numbers that seem to be scores
 - ``sizes``: shapes, steps and vocabulary for the text, the machine and the time
 - ``text``: the configuration with its comments
 """

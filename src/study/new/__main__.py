@@ -26,6 +26,7 @@ from study.estimate import estimate
 from study.new import files, sizes, text
 from study.new.files import FoundCorpus
 from study.new.look import FEWEST, IDENTIFIED, HeldOut, Look, held_out, look
+from study.new.scores import told
 from study.new.sizes import Plan
 from study.new.text import Draft, percent
 from study.rates import Rates
@@ -59,6 +60,7 @@ def new(options: argparse.Namespace, measured: Rates | None = None) -> Path:
     corpora, notes = files.corpora(options.data, pair, options.encoding or dropped)
     corpora = _with_dev(corpora, notes)
     looks = [look(corpus, pair, text.cleaning(pair), options.invalid, SEED) for corpus in corpora]
+    notes += [line for one in looks for line in told(one.corpus.name, one.scores)]
     small = (one for one in looks if one.corpus.role in ("dev", "test") and one.lines < FEWEST)
     notes += [remark for one in looks for remark in one.remarks]
     notes += [f"{one.corpus.name}: a set of {one.lines} lines is too small to judge quality by" for one in small]

@@ -127,7 +127,7 @@ def columns(path: Path, reader: type[Reader], encoding: str | None, pair: list[s
 
     Raises UserError if they cannot be identified.
     """
-    names, rows = _rows(path, reader, encoding, pair)
+    names, rows = table_rows(path, reader, encoding, pair)
     if names and places_by_header(names, Selection(pair, [0, 1])):
         return None
     if not rows:
@@ -153,7 +153,9 @@ def columns(path: Path, reader: type[Reader], encoding: str | None, pair: list[s
     return [names[side] if names else side for side in sides if side is not None]
 
 
-def _rows(path: Path, reader: type[Reader], encoding: str | None, pair: list[str]) -> tuple[list[str], list[list[str]]]:
+def table_rows(
+    path: Path, reader: type[Reader], encoding: str | None, pair: list[str]
+) -> tuple[list[str], list[list[str]]]:
     """The names of the columns, if they have some, and the first rows."""
     if reader is Tsv:
         lines = first_lines(path, encoding)

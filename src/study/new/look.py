@@ -33,6 +33,7 @@ from nmt_frontier.progress import progress
 from study import config
 from study.new.contents import identifier
 from study.new.files import FoundCorpus
+from study.new.scores import Carried, carried
 
 SAMPLE = 10_000  # records of a corpus that are looked at more closely, and from which held-out sets are drawn
 LONGEST = 2000  # bytes of a record in the sample, which bounds its memory
@@ -65,6 +66,7 @@ class Look:
     sample: list[Record]  # kept records in random order
     occurrences: NDArray[Any]  # lines of the corpus with the same source, and with the same target: int64[sample, 2]
     identified: int  # records whose languages were identified
+    scores: list[Carried] = field(default_factory=list)
     languages: list[Counter[str]] = field(default_factory=list)  # labels of langid.py for each side of these
 
     @property
@@ -112,6 +114,7 @@ def look(corpus: FoundCorpus, pair: list[str], cleaning: Document, invalid: str,
         counted.remarks, counts, (words / counts["lines_in"]).tolist(), (in_script / np.maximum(letters, 1)).tolist(),
         repeats[0], repeats[1] - repeats[0], reservoir.records, occurrences, min(len(reservoir.records), IDENTIFIED),
     )  # fmt: skip
+    looked.scores = carried(corpus, pair)
     sides_of_sample = zip(*looked.sample[:IDENTIFIED], strict=True)
     looked.languages = [Counter(identifier().labels(list(side))) for side in sides_of_sample]
     _require_languages(looked, codes)

@@ -98,6 +98,9 @@ def _corpus(draft: Draft, look: Look, plan: Plan, weighted: bool) -> str:
         lines.append(f"    max_lines: {MOST_HELD_OUT} # every system translates all of them, several times")
     if draft.invalid == "drop":
         lines.append("    invalid: drop # any number of lines that cannot be read")
+    if look.scores:
+        score = {each.name: each.place for each in look.scores}
+        lines.append(f"    #score: {_yaml(score)} # shown on the page of the corpora; then give a bound")
     lines.append("    licence: unknown # fill it in: it is kept with the results")
     if own := _own_cleaning(draft, look) if training else {}:
         why = "; ".join(reason for _, reason in own.values())

@@ -6,7 +6,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from common.document import Document, short
-from corpora.settings import TARGET_ONLY
+from corpora.settings import OWN_SCORES, TARGET_ONLY, Score
 from corpora.sources.source import languages, sides
 from decode.engines import ENGINES
 from distill.settings import NO_ANSWER, AskingSettings, TranslationSettings
@@ -54,6 +54,7 @@ class Paths:
         self.probabilities = f"{folder}/alignment/probabilities"  # what the aligner learned
 
     raw = _path("corpora/raw/{}.tsv.zst")  # of a corpus, as it was read
+    unfiltered = _path("corpora/unfiltered/{}.tsv.zst")  # of a corpus with scores, after all rules, before its bounds
     clean = _path("corpora/clean/{}.tsv.zst")  # of a corpus, after cleaning
     back_translated = _path("back-translated/{}.tsv.zst")  # of a corpus of the target side: with its translations
     changed = _path("corpora/changed/{}.tsv.zst")  # of a changed copy of a corpus: its sources
@@ -81,9 +82,10 @@ class Corpora:
     """The texts of a study, by the roles that they have.
 
     target_only: those that a backward teacher translates. held_out: those that no system may learn from. training:
-    those that are cleaned, and that systems learn from. dev: the set whose BLEU is watched during training. timed: the
-    test set that is timed, and that tables and pictures show. normalization: SentencePiece's rule for the characters of
-    all texts. pair: the languages of the study.
+    those that are cleaned, and that systems learn from; some are scored, with bounds on their scores, the others
+    unscored. dev: the set whose BLEU is watched during training. timed: the test set that is timed, and that tables and
+    pictures show. normalization: SentencePiece's rule for the characters of all texts. pair: the languages of the
+    study.
     """
 
     def __init__(self, config: StudyConfiguration, paths: Paths):
@@ -91,6 +93,8 @@ class Corpora:
         roles = ("train", "monolingual", TARGET_ONLY, "dev", "test")
         self.train, self.monolingual, self.target_only, dev, self.test = map(self._of_role, roles)
         self.training, self.held_out = self.train + self.monolingual + self.target_only, dev + self.test
+        self.scored = [name for name in self.training if config.corpora[name].score]
+        self.unscored = [name for name in self.training if name not in self.scored]
         self.dev, self.timed = dev[0], self.test[0]
         default = "identity" if FULL_WIDTH.intersection(self.pair) else "nmt_nfkc"
         self.normalization = config.vocabulary.normalization or default
@@ -108,8 +112,17 @@ class Corpora:
 
     def reading(self, corpus: str) -> Document:
         """The keys of a corpus's entry that decide what is read."""
-        no_text = ("cleaning", "weight", "sample", "licence", "lines", "sha256", "mirror")
-        return {key: value for key, value in short(self.config.corpora[corpus]).items() if key not in no_text}
+        entry = self.config.corpora[corpus]
+        no_text = ("cleaning", "weight", "sample", "score", "licence", "lines", "sha256", "mirror")
+        read = {key: value for key, value in short(entry).items() if key not in no_text}
+        places = {name: score.place() for name, score in entry.carried.items()}
+        return read | ({"score": places} if places else {})
+
+    def bounds(self, corpus: str) -> dict[str, Score]:
+        """The scores of a corpus, those that its text carries first."""
+        entry = self.config.corpora[corpus]
+        own = {name: score for name, score in (entry.score or {}).items() if name in OWN_SCORES}
+        return entry.carried | own
 
     def uncleaned(self, corpus: str) -> str:
         """The corpus, or the random subset of it, that is cleaned: a path without ``.tsv.zst`` or ``.json``."""

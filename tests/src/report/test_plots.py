@@ -18,7 +18,7 @@ from formats.learning import Learning
 from formats.spread import Spread
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import write_json
-from report import corpora_page, figure, front, front_overview, labels, published, training
+from report import corpora_page, figure, front, front_overview, labels, published, scores, training
 
 SPEED = "source_words_per_second"
 
@@ -341,3 +341,21 @@ def test_no_counts(tmp_path):
     write_json(tmp_path / "x.json", {"name": "x"})
     done = run("report", "funnel", "--input", tmp_path / "x.json", "--output", tmp_path / "x.svg")
     assert done.returncode == 1 and "not the counts of a cleaned corpus" in done.stderr
+
+
+# Scores
+
+
+def test_scores_have_a_histogram_each_and_a_line_at_their_bound(tmp_path):
+    of = {"low": 0.0, "high": 1.0, "before": [4, 6], "after": [0, 6], "better": "high"}
+    counts = corpus(scores={"laser": of | {"bound": 0.5}, "constant": of | {"high": 0.0, "bound": None}})
+    write_json(tmp_path / "x.json", counts)
+    picture = scores.draw(scores.read(tmp_path / "x.json"))
+    first, second = picture.axes
+    assert first.get_title(loc="left") == "x, laser (high is better)"
+    assert [[*patch.get_data().values] for patch in first.patches] == [[4, 6], [0, 6]]
+    assert [*first.lines[0].get_xdata()] == [0.5, 0.5] and not second.lines
+    figure.save(picture, tmp_path / "scores.svg")
+    write_json(tmp_path / "y.json", corpus())
+    with pytest.raises(UserError, match=r"y.json: no scores; give corpora/clean/\*.json of corpora with `score`"):
+        scores.read(tmp_path / "y.json")

@@ -586,3 +586,46 @@ PRINTABLE = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_si
 )
 def test_any_name_of_a_file_survives_yaml(value):
     assert yaml.safe_load(f"key: {_yaml(value)} # comment") == {"key": value}
+
+
+# Scores
+
+
+def test_columns_and_files_of_numbers_are_told_as_scores(tmp_path, capsys):
+    rows = [
+        f"{english}\t{french}\t{number}\t{number / 7:.3f}"
+        for number, (english, french) in enumerate(zip(ENGLISH, FRENCH, strict=True))
+    ]
+    objects = [
+        json.dumps({"translation": {"en": english, "fr": french}, "laser": 1 + number / 9000, "year": 1990})
+        for number, (english, french) in enumerate(zip(ENGLISH, FRENCH, strict=True))
+    ]
+    units = tmx(zip(ENGLISH, FRENCH, strict=True)).replace(
+        b"<tu>", b'<tu><prop type="score bicleaner">0.75</prop><prop type="id">7</prop>'
+    )
+    text = both(ENGLISH, FRENCH, "talk") | {"talk.scores": [f"{number / 8}" for number in range(len(ENGLISH))]}
+    study = proposed(tmp_path, {"table.tsv": rows, "data.jsonl": objects, "memory.tmx": units, **text})
+    told = {line for line in capsys.readouterr().out.splitlines() if "if these are scores" in line}
+    assert {line.partition(";")[0] for line in told} == {
+        "table: column 3 has numbers from 0 to 71.29",
+        "data: column laser has numbers from 1 to 1.055",
+        "memory: property score bicleaner has numbers from 0.75 to 0.75",
+        "talk: file data/talk.scores has numbers from 0 to 62.38",
+    }
+    assert all(study["corpora"][name].get("score") is None for name in ("table", "data", "memory", "talk"))
+    examples = re.findall(r"    #(score: .*?) #", (tmp_path / "configs/en-fr.yaml").read_text())
+    assert [yaml.safe_load(example)["score"] for example in examples] == [
+        {"laser": {"column": "laser"}},
+        {"score-bicleaner": {"property": "score bicleaner"}},
+        {"column-3": {"column": 3}},
+        {"scores": {"file": "data/talk.scores"}},
+    ]
+
+
+def test_text_without_scores_gets_no_example(tmp_path, capsys):
+    rows = [
+        f"{english}\t{french}\t{number}" for number, (english, french) in enumerate(zip(ENGLISH, FRENCH, strict=True))
+    ]
+    proposed(tmp_path, {"table.tsv": rows, "other.scores": ["0.5"] * 30})
+    assert "scores" not in capsys.readouterr().out.replace("other.scores", "")
+    assert "#score" not in (tmp_path / "configs/en-fr.yaml").read_text()
