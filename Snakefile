@@ -19,6 +19,7 @@ include: "workflow/rules/distillation.smk"  #  the teachers translate, shard by 
 include: "workflow/rules/back_translation.smk"  # a teacher of the other direction translates text of the target side
 include: "workflow/rules/alignment.smk"  #     word alignment, phrase table, vocabulary map
 include: "workflow/rules/export.smk"  #        CTranslate2 in several types, self-contained model folders
+include: "workflow/rules/scores.smk"  #        scores of the corpora that the study computes itself
 include: "workflow/rules/decoding.smk"  #      decode, time and score every system
 include: "workflow/rules/gap.smk"  #           what separates students from their teacher
 include: "workflow/rules/first.smk"  #         a first front of what is trained first, replaced by the report's

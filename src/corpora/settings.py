@@ -90,12 +90,13 @@ class Builtin(Section, kw_only=True):
     """Number of sentences."""
 
 
-OWN_SCORES: tuple[str, ...] = ()  # the names of those that a study computes itself
+OWN_SCORES = ("alignment", "translation", "embeddings", "domain")  # the names of those that a study computes itself
 
 
 class Score(Section, kw_only=True):
     """A number for every record of a corpus, and which records it drops, after all rules and duplicates. Exactly one of
-    column, property, file and member says where it stands. Without bound and best it is only shown."""
+    column, property, file and member says where it stands; alignment, translation, embeddings and domain are
+    computed by the study (scores), and stand nowhere. Without bound and best a score is only shown."""
 
     column: Natural | str | None = None
     """Column of a table: a number from 0 in tsv, csv and sqlite, or a name in the header of tsv and csv, in the objects
@@ -108,7 +109,7 @@ class Score(Section, kw_only=True):
     member: str | None = None
     """The same in the archive that the text is in."""
     better: Literal["high", "low"] = "high"
-    """Which scores are better."""
+    """Which scores are better; those of the study are better if they are high."""
     bound: Number | None = None
     """The worst score that is kept."""
     best: Count | None = None

@@ -43,28 +43,28 @@ class Written(TypedDict):
 
 def write(
     path: Path, key: PartsKey, items: Iterable[Item], total: int, made: Made[Item], what: str,
-    counts: Callable[[int, str], Written],
+    counts: Callable[[int, str], Written], size: int = RECORDS,
 ) -> None:  # fmt: skip
     """Write the records of ``items``, in order, and the JSON beside them; then delete the parts.
 
     key: what the records depend on; parts of another key are deleted. total: number of items. made: turns the items of
     a part into as many records. what: the work, such as ``translate 1-of-4``. counts: makes the JSON from the number of
-    records and their checksum. Raises JobEndsError if the job ends, and UserError for another number of items or if
-    another process makes the same parts.
+    records and their checksum. size: of a part, in records. Raises JobEndsError if the job ends, and UserError for
+    another number of items or if another process makes the same parts.
     """
     job = BatchJob(what)
     folder = path.with_name(f".{path.name}.parts")
     with folder_lock.held(folder):
         begin(folder, key)
-        parts = [folder / f"{start}{records.SUFFIX}" for start in range(0, total, RECORDS)]
+        parts = [folder / f"{start}{records.SUFFIX}" for start in range(0, total, size)]
         done = sum(part.exists() for part in parts)  # they are made in order
-        rest = islice(items, done * RECORDS, None)
-        making = (record for _ in parts[done:] for record in made([*islice(rest, RECORDS)]))
-        stream = progress(making, what, total - min(done * RECORDS, total), "sentence")
+        rest = islice(items, done * size, None)
+        making = (record for _ in parts[done:] for record in made([*islice(rest, size)]))
+        stream = progress(making, what, total - min(done * size, total), "sentence")
         for number, part in enumerate(parts[done:], done + 1):
-            records.write(part, islice(stream, RECORDS))
+            records.write(part, islice(stream, size))
             if part != parts[-1]:
-                job.checkpoint(f"sentence {number * RECORDS:,} of {total:,}")
+                job.checkpoint(f"sentence {number * size:,} of {total:,}")
         if [*stream, *rest]:  # reading the stream to its end closes the progress bar
             raise UserError(f"{path}: its input has more than {total:,} lines; was it changed meanwhile?")
         result = records.write_blocks(path, (text for part in parts for text in records.frames(part)))

@@ -63,6 +63,7 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
     yield from http_checks.mixture_problems(config)
     yield from back_translation_checks.problems(config)
     yield from corpus_problems(config)
+    yield from score_checks.problems(config)
     yield from vocabulary_problems(config)
     measured: list[type[Engine]] = [CTranslate2, *(engines.ENGINES[name] for name in config.decoding.engines)]
     for number, name in enumerate(config.decoding.compute_types):
@@ -88,7 +89,7 @@ def corpus_problems(config: StudyConfiguration) -> Iterator[str]:
         if (most := read_size(corpus)) and (corpus.sample or 0) > most:
             yield f"{path}.sample: {corpus.sample:,} lines of {most:,}; take fewer, or all with null"
         yield from _cleaning_problems(path, corpus, config)
-        yield from score_checks.corpus_problems(path, corpus)
+        yield from score_checks.corpus_problems(path, corpus, config.scores)
 
 
 def _cleaning_problems(path: str, corpus: Corpus, config: StudyConfiguration) -> Iterator[str]:

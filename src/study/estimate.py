@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 from study.asking import asking
 from study.configuration import StudyConfiguration
-from study.rates import Rates
+from study.jobs import jobs as planned
+from study.rates import Rates, shipped
 from study.systems import BACKWARD, Trained
-from study.workload import GPU_DECODING, GPU_TRAINING, JOB_STARTS, MODEL_JOBS, REPORT_JOBS, Work
+from study.workload import GPU_DECODING, GPU_TRAINING, JOB_STARTS, MODEL_JOBS, REPORT_JOBS, StudyStage, Work
 
 LINE_SECONDS = 1 / 45_000  # per pair: reading, all rules and gathering (results/reference/benchmarks/corpora.json)
 TAUGHT_STARTS = 1 / 370  # per pair that the aligner learns from, in starts of Python
@@ -67,7 +68,10 @@ def stages(work: Work) -> dict[str, list[float]]:
     shards = config.distillation.shards * sum(len(work.translators(corpus)) for corpus in work.selected)
     selections = config.distillation.shards * sum(map(len, work.selected.values()))
     shards += config.distillation.shards * config.distillation.epochs * len(work.words)
+    groups = [group for group in planned(work, shipped().text) if group.stage == StudyStage.SCORES]
+    scores = [group.seconds for group in groups for _ in range(group.number)]
     return {
+        **({StudyStage.SCORES.value: scores} if groups else {}),
         "corpora and vocabulary": _divided(texts, len(config.corpora) * config.cleaning_shards),
         **back_translation(work),
         "training on original data": trainings(work, original),

@@ -155,6 +155,8 @@ def _with_named_shapes(config: Document) -> Document:
             values = registry()[values["like"]] | {key: value for key, value in values.items() if key != "like"}
         return {**entry, **({"shape": values} if values else {})}
 
-    kinds, back = ("teachers", "students"), config.get("back_translation")
+    kinds, back, scores = ("teachers", "students"), config.get("back_translation"), config.get("scores", {})
     named = {kind: {name: spelled_out(e) for name, e in config.get(kind, {}).items()} for kind in kinds}
-    return config | named | ({"back_translation": back | {"teacher": spelled_out(back["teacher"])}} if back else {})
+    named |= {"back_translation": back | {"teacher": spelled_out(back["teacher"])}} if back else {}
+    named |= {"scores": scores | {"model": spelled_out(scores["model"])}} if "model" in scores else {}
+    return config | named

@@ -27,11 +27,7 @@ def teacher_problems(path: str, teacher: TeacherSection) -> Iterator[str]:
 
 
 def _problems(path: str, http: HttpSection) -> Iterator[str]:
-    # Neither value is shown: someone may have written a key or a password there.
-    if not ADDRESS.fullmatch(http.address):
-        yield f"{path}.address: has not the form http://host:port/v1, without a user, a password, ? and #"
-    if http.key is not None and not VARIABLE.fullmatch(http.key):
-        yield f"{path}.key: is the name of an environment variable, in capitals, never the key itself"
+    yield from server_problems(path, http.address, http.key)
     if http.prompt is not None and TEXT not in http.prompt:
         yield f"{path}.prompt: has no {TEXT}, where the text goes"
     if http.candidates > 1 and not http.temperature:
@@ -39,6 +35,14 @@ def _problems(path: str, http: HttpSection) -> Iterator[str]:
     if http.budget is not None and http.prices is None:
         yield f"{path}.budget: needs prices, in USD a million tokens"
     yield from _option_problems(f"{path}.options", http)
+
+
+def server_problems(path: str, address: str | None, key: str | None) -> Iterator[str]:
+    """Neither value is shown: someone may have written a key or a password there."""
+    if address is not None and not ADDRESS.fullmatch(address):
+        yield f"{path}.address: has not the form http://host:port/v1, without a user, a password, ? and #"
+    if key is not None and not VARIABLE.fullmatch(key):
+        yield f"{path}.key: is the name of an environment variable, in capitals, never the key itself"
 
 
 def _option_problems(path: str, http: HttpSection) -> Iterator[str]:

@@ -90,19 +90,26 @@ def training_resources(config: StudyConfiguration, system: Trained) -> dict[str,
 
     Corpora of unknown size count as a full shuffle buffer and as the longest runtime.
     """
-    training, entries = system.training, config.vocabulary.pieces
-    on_gpu, gpus = training.device == "cuda", training.gpus
-    parameters = shape(system.shape).parameters(entries)
     sizes = [size(config.corpora[base(name)]) for name in drawn(config, system.mixture)]
     pairs = config.distillation.epoch_pairs or (None if None in sizes else sum(filter(None, sizes)))
     buffered = BUFFERED_BYTES + (CHARACTERS * TOKENS * system.words.k if system.words else 0)
+    return resources_of(system.training, system.shape, config.vocabulary.pieces, pairs, buffered)
+
+
+def resources_of(
+    training: TrainingSection, values: Values, entries: int, pairs: int | None, buffered: int = BUFFERED_BYTES
+) -> dict[str, int]:
+    """The same for any training. values: of its shape; entries: of its vocabulary; pairs: of an epoch, if known;
+    buffered: bytes of each in the shuffle buffer."""
+    on_gpu, gpus = training.device == "cuda", training.gpus
+    parameters = shape(values).parameters(entries)
     memory = PROGRAM_BYTES + buffered * min(pairs or SHUFFLE_BUFFER, SHUFFLE_BUFFER)
     weights_bytes = UPDATE_BYTES * (parameters or LARGE)
     largest = training.batch_tokens or (training.batch_sentences or 0) * training.max_length
     # On GPUs, the copies of the weights and the activations of the batches are in the GPUs' memory.
     memory += weights_bytes + CUDA_BYTES * gpus if on_gpu else (weights_bytes + LOGIT_BYTES * largest * entries) * gpus
     runtime = LONGEST
-    if not on_gpu and pairs and (per_token := operations(system.shape, entries)):
+    if not on_gpu and pairs and (per_token := operations(values, entries)):
         work = trained_tokens(training, pairs) * per_token
         runtime = min(max(round(SPARE * work / TYPICAL_RATE / 60), SHORTEST), LONGEST)
     return {"mem_mb": round(memory / 1e6), "runtime": runtime, "gpu": gpus if on_gpu else 0}

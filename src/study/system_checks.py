@@ -6,6 +6,7 @@ from dataclasses import replace
 from formats.shape import TransformerShape, Values, registry, shape
 from study import http_checks, word_checks
 from study.configuration import StudyConfiguration
+from study.configuration.scores import ScoringModelSection
 from study.configuration.systems import StudentSection, TeacherSection
 from study.expansion import BATCHES, LENGTHS
 from study.schema import suggestion
@@ -28,17 +29,17 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
     for path, teacher in placed_teachers(config).items():
         yield from _teacher_problems(path, teacher)
         yield from http_checks.teacher_problems(path, teacher)
-        yield from _shape_problems(path, teacher)
+        yield from shape_problems(path, teacher)
         yield from _sampling_problems(f"{path}.training", teacher.training, config)
     earlier = {name: teacher.shape.document for name, teacher in config.teachers.items() if teacher.shape}
     trained = students(config)
     for name, student in config.students.items():
         yield from _student_problems(f"students.{name}", student, config, earlier)
         earlier |= {system.name: system.shape for system in trained if system.student == name}
-        yield from _shape_problems(f"students.{name}", student)
+        yield from shape_problems(f"students.{name}", student)
         yield from _sampling_problems(f"students.{name}.training", student.training, config)
         yield from word_checks.problems(f"students.{name}", student, config)
-    yield from _training_problems("student_training", config.student_training)
+    yield from training_problems("student_training", config.student_training)
     every = (*systems(config), *untrained(config), *filter(None, [backward(config)]))
     names = [system.name for system in every]  # names of folders
     names += [*ENSEMBLES.values()] * (len(config.teachers) > 1)
@@ -60,7 +61,7 @@ def _teacher_problems(path: str, teacher: TeacherSection) -> Iterator[str]:
     elif teacher.training is None:
         yield f"{path}.training is missing"
     else:
-        yield from _training_problems(f"{path}.training", teacher.training)
+        yield from training_problems(f"{path}.training", teacher.training)
         if teacher.training.alignment:
             yield f"{path}.training.alignment: is for students, as the alignment is of what they learn"
         yield from _start_problems(path, teacher)
@@ -91,7 +92,7 @@ def _student_problems(
         elif earlier[parent] != student.shape.document and not student.start_layers:
             yield f"{path}.start_from: {parent} has another shape, so its weights do not fit"
     yield from _layer_problems(path, student, earlier.get(parent or ""))
-    yield from _training_problems(f"{path}.training", student.training)
+    yield from training_problems(f"{path}.training", student.training)
     yield from _start_problems(path, student)
 
 
@@ -133,7 +134,7 @@ def _start_problems(path: str, system: TeacherSection | StudentSection) -> Itera
         yield f"{path}.training.steps: without updates it needs weights from elsewhere (start_from)"
 
 
-def _training_problems(path: str, training: TrainingSection) -> Iterator[str]:
+def training_problems(path: str, training: TrainingSection) -> Iterator[str]:
     exclusive: list[tuple[str, TrainingSection | PhaseSection, tuple[str, str]]] = [
         (path, training, LENGTHS),
         (path, training, BATCHES),
@@ -170,7 +171,7 @@ def warnings(config: StudyConfiguration) -> Iterator[str]:
             yield f"{path}.training.warmup_steps: the rate still rises at the end, after {sum(steps):,} steps"
 
 
-def _shape_problems(path: str, system: TeacherSection | StudentSection) -> Iterator[str]:
+def shape_problems(path: str, system: TeacherSection | StudentSection | ScoringModelSection) -> Iterator[str]:
     if not system.shape:
         return
     if (like := system.shape.like) is not None:

@@ -282,7 +282,9 @@ def absent_models(config: StudyConfiguration) -> list[str]:
     entries: dict[str, TeacherSection | StudentSection] = {**all_teachers(config), **config.students}
     starts = [(name, entry.start_from) for name, entry in entries.items() if entry.start_from]
     starts = [(name, start) for name, start in starts if is_folder(start)]
-    return absent + [f"{name}: no {start}" for name, start in starts if not Path(start).is_dir()]
+    absent += [f"{name}: no {start}" for name, start in starts if not Path(start).is_dir()]
+    given = (config.scores and config.scores.translation.models) or []
+    return absent + [f"scores.translation.models: no {path}" for path in given if not Path(path).is_dir()]
 
 
 def teacher_paths(teacher: TeacherSection) -> Iterator[str]:

@@ -214,6 +214,31 @@ class Work:
         pairs = self.epoch(mixture) * self.config.distillation.epochs
         return 2 * self.translated(teacher, pairs) * self.rates.product * self._teachers_share
 
+    @cached_property
+    def scorer_parameters(self) -> float:
+        """Of a model of scores, trained here; of one from elsewhere nothing is known."""
+        plan = self.study.scores
+        return float(shape(plan.shape).parameters(plan.section.pieces) or 0) if plan.section.model else 0.0
+
+    def score_seconds(self, score: str, pairs: int, alignment: float) -> float:
+        """Seconds of a core for a score of a corpus. alignment: of a pair. Two models with a piece of either side."""
+        if score == "alignment":
+            return pairs * alignment
+        if score == "embeddings":
+            return 0.0
+        share = NATIVE_TEACHER["int8"]
+        return 2 * 2 * pairs * TOKENS * self.scorer_parameters * self.rates.product * share
+
+    def scorer_seconds(self, name: str) -> float:
+        """Core-seconds of the training of a model of scores; 0 on a GPU."""
+        plan = self.study.scores
+        model = plan.section.model
+        if not model or model.training.device == "cuda":
+            return 0.0
+        pairs = min(plan.section.pairs, sum(self.cleaned[corpus] for corpus in plan.scorers[name].corpora))
+        work = operations(plan.shape, plan.section.pieces) or 0
+        return STEP * trained_tokens(model.training, pairs) * work * self.rates.product
+
     def trained_on_gpu(self, system: Trained) -> bool:
         return system.training.device == "cuda"
 

@@ -129,6 +129,7 @@ wildcard_constraints:
 scattergather:
     part=study.config.cleaning_shards,
     shard=study.config.distillation.shards,
+    score=study.scores.section.shards,
     alignment=study.config.alignment.shards,
 
 

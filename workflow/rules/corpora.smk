@@ -160,6 +160,7 @@ rule bound:
         corpus=rules.gather_unfiltered.output.corpus,
         counts=rules.gather_unfiltered.output.counts,
         rejected=rules.gather_unfiltered.output.rejected,
+        scores=lambda w: study.scores.all_files(w.corpus),
     output:
         corpus=study.paths.clean("{corpus}"),
         counts=study.paths.clean_counts("{corpus}"),
@@ -174,7 +175,8 @@ rule bound:
         **growing(mem_mb=1000, runtime=requests.minutes("bound")),
     params:
         bounds=lambda w: as_json(study.corpora.bounds(w.corpus)),
+        own=lambda w: study.scores.options(w.corpus),
         rejected=lambda w, input: f"--rejected {input.rejected}" if input.rejected else "",
     shell:
         "python -m corpora.bounds --input {input.corpus} --bounds {params.bounds:q}"
-        " {params.rejected} --output {output.corpus} 2> {log}"
+        " {params.own} {params.rejected} --output {output.corpus} 2> {log}"

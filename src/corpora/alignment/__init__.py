@@ -58,6 +58,12 @@ class FastAlign:
         """pairs: as many as fit in memory."""
         return (self._aligner.align(source, target)["alignments"] for source, target in pairs)
 
+    def score(self, source: Sequence[str], target: Sequence[str]) -> float:
+        """The mean of both directions of the mean log-probability of a piece, given the other side."""
+        found = self._aligner.align(source, target)
+        forward, backward = (found[f"{direction}_log_prob"] for direction in ("forward", "backward"))
+        return float(forward / len(target) + backward / len(source)) / 2
+
     @staticmethod
     def train(pairs: Iterator[Pair], folder: Path) -> None:
         """Train with the options that fast_align's README recommends, ``-d -o -v``."""

@@ -45,31 +45,29 @@ class Unreadable(Exception):  # noqa: N818 (an answer, which is asked for again)
     """No JSON, or another document than the API has."""
 
 
-class Server:
-    """Sends requests, of several threads at a time. Raises UserError for a key that is absent or cannot be sent."""
+class Connection:
+    """Sends JSON to one address, of several threads at a time. variable: name of that with the key, if it needs one.
+    seconds: to wait for an answer. Raises UserError for a key that is absent or cannot be sent."""
 
-    def __init__(self, http: HttpSection):
-        self._url, self._key = http.address.rstrip("/") + PATHS[http.api], key(http.key)
+    def __init__(self, url: str, variable: str | None, concurrency: int, seconds: float):
+        self._url, self._key = url, key(variable)
         self._headers = {"Content-Type": "application/json"}
         self._headers |= {"Authorization": f"Bearer {self._key}"} if self._key else {}
         retries = Retry(
             total=ATTEMPTS, read=SILENT, other=0, status_forcelist=WORTH_RETRYING, allowed_methods=None,
             backoff_factor=BACKOFF_SECONDS, retry_after_max=LONGEST_WAIT, raise_on_status=False,
         )  # fmt: skip
-        timeout = Timeout(connect=CONNECT_SECONDS, read=float(http.timeout))
-        pool: dict[str, Any] = {"maxsize": http.concurrency, "block": True, "timeout": timeout, "retries": retries}
+        timeout = Timeout(connect=CONNECT_SECONDS, read=seconds)
+        pool: dict[str, Any] = {"maxsize": concurrency, "block": True, "timeout": timeout, "retries": retries}
         proxy = requests.utils.select_proxy(self._url, requests.utils.get_environ_proxies(self._url))
         self._pool = urllib3.ProxyManager(proxy, **pool) if proxy else urllib3.PoolManager(**pool)
 
-    def answer(self, request: Request) -> tuple[Answer, int]:
-        """The answer, and for how many attempts before it the server may have worked.
-
-        An answer with ``finish`` REJECTED has the server's reason as its text. Raises NoAnswer and Unreadable.
-        """
-        start = time.monotonic()
+    def post(self, body: bytes) -> tuple[int, str, int]:
+        """The status, 200 or one of REJECTING, the text of the answer, and for how many attempts before it the server
+        may have worked. Raises NoAnswer."""
         try:
             # redirect: it would send the text to another server.
-            response = self._pool.request("POST", self._url, body=request.body, headers=self._headers, redirect=False)
+            response = self._pool.request("POST", self._url, body=body, headers=self._headers, redirect=False)
         except MaxRetryError as error:
             silent = isinstance(error.reason, MAYBE_BILLED)
             reason = f"{'no whole answer' if silent else 'no connection'} ({type(error.reason).__name__})"
@@ -81,11 +79,28 @@ class Server:
         text, status = response.data.decode(errors="replace"), response.status
         if self._key:  # some servers repeat it in a message
             text = text.replace(self._key, "***")
-        if status in REJECTING:
-            return Answer(request.key, message(text), REJECTED), before
-        if status != 200:
+        if status != 200 and status not in REJECTING:
             told = f"HTTP {status}: {message(text)}{REMEDIES.get(status, '')}"
             raise NoAnswer(f"{self._url}: {told}; {GOES_ON}", before)
+        return status, text, before
+
+
+class Server:
+    """Sends requests. Raises UserError as Connection."""
+
+    def __init__(self, http: HttpSection):
+        url = http.address.rstrip("/") + PATHS[http.api]
+        self._connection = Connection(url, http.key, http.concurrency, float(http.timeout))
+
+    def answer(self, request: Request) -> tuple[Answer, int]:
+        """The answer, and for how many attempts before it the server may have worked.
+
+        An answer with ``finish`` REJECTED has the server's reason as its text. Raises NoAnswer and Unreadable.
+        """
+        start = time.monotonic()
+        status, text, before = self._connection.post(request.body)
+        if status in REJECTING:
+            return Answer(request.key, message(text), REJECTED), before
         return read(text, request.key, round(time.monotonic() - start, 3)), before
 
 

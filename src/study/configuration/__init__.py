@@ -3,6 +3,7 @@
 The JSON schema and the page of keys are made of them (study.keys). An effective configuration (study.config.read) has
 every key.
 
+- ``scores``: scores that a study computes of its corpora
 - ``systems``: vocabulary, teachers, distillation, mixtures, students
 - ``measurements``: vocabulary maps, decoding, metrics, speed, search, robustness, prices
 """
@@ -23,6 +24,7 @@ from study.configuration.measurements import (
     SpeedSection,
     VocabularyMapSection,
 )
+from study.configuration.scores import ScoresSection
 from study.configuration.systems import (
     BackTranslationSection,
     DistillationSection,
@@ -53,6 +55,8 @@ class StudyConfiguration(Section, kw_only=True):
     that is timed."""
     cleaning: Cleaning = field(default_factory=Cleaning)
     """Rules for all training and monolingual text; a corpus can have its own values under corpora.<name>.cleaning."""
+    scores: ScoresSection | None = None
+    """How the study computes scores of its corpora; none if null."""
     cleaning_shards: Count = 2
     """Parts of a corpus that are cleaned side by side, as many as there are cores; a part takes three seconds to start.
     Another number cleans all texts again, and so trains everything again."""

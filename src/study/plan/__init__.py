@@ -1,6 +1,7 @@
 """The plan of a study: what follows from its configuration alone, without looking at the disk.
 
 - ``systems``: where files are that several rules share; corpora, systems, teachers
+- ``scores``: the scores that it computes of its corpora
 - ``mixtures``: what systems learn from
 - ``experiments``: the model folders that systems are exported to, and what experiments are made with
 """
@@ -13,6 +14,7 @@ from formats.shape import present
 from study.configuration import StudyConfiguration
 from study.plan.experiments import MapPlan, Models, RobustnessPlan, SearchPlan, SpeedPlan
 from study.plan.mixtures import Mixtures
+from study.plan.scores import ScoresPlan
 from study.plan.systems import Corpora, Paths, Systems, Teachers
 from study.schema import config_hash, results
 from study.systems import BACKWARD, settings
@@ -34,6 +36,7 @@ class StudyPlan:
         self.folder, self.report = self.paths.folder, self.paths.report
         self.corpora = Corpora(config, self.paths)
         self.pair = self.corpora.pair
+        self.scores = ScoresPlan(config, self.paths, self.corpora)
         self.systems = Systems(config)
         self.teachers = Teachers(config, self.paths, self.systems)
         self.mixtures = Mixtures(config, self.paths, self.systems, self.teachers)

@@ -55,6 +55,7 @@ class Paths:
 
     raw = _path("corpora/raw/{}.tsv.zst")  # of a corpus, as it was read
     unfiltered = _path("corpora/unfiltered/{}.tsv.zst")  # of a corpus with scores, after all rules, before its bounds
+    score = _path("corpora/scores/{}/{}/{}.tsv.zst")  # of a corpus, a score and a shard: a number a record
     clean = _path("corpora/clean/{}.tsv.zst")  # of a corpus, after cleaning
     back_translated = _path("back-translated/{}.tsv.zst")  # of a corpus of the target side: with its translations
     changed = _path("corpora/changed/{}.tsv.zst")  # of a changed copy of a corpus: its sources

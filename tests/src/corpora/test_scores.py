@@ -18,7 +18,7 @@ from corpora import bounds, clean, gather, rules
 from corpora.funnel import Funnel
 from corpora.repairs import Repairs
 from corpora.scores import ascending, nth, number_of
-from corpora.settings import Cleaning, Score
+from corpora.settings import OWN_SCORES, Cleaning, Score
 from corpora.text_features import Measured, characters
 from formats import records
 from formats.batches import batches
@@ -297,7 +297,7 @@ def test_columns_of_scores_are_no_sides_for_the_rules(tmp_path):
 
 def problems(**entry):
     corpus = config.corpus({"role": "train", **entry})
-    return [line.removeprefix("x.score") for line in score_checks.corpus_problems("x", corpus)]
+    return [line.removeprefix("x.score") for line in score_checks.corpus_problems("x", corpus, None)]
 
 
 def test_mistakes_in_the_configuration():
@@ -305,7 +305,8 @@ def test_mistakes_in_the_configuration():
     assert problems(file="x.tsv") == problems(file="x.tsv", score={"a": column}) == []
     assert problems(file="x.tsv", role="dev", score={"a": column}) == [": dev sets are never filtered"]
     assert problems(file="x.tsv", score={"a": column | {"file": "y"}, "b": {}}) == [
-        ".b: needs exactly one of column, property, file and member; it has none",
+        ".b: needs exactly one of column, property, file and member; it has none; those of the study are "
+        + ", ".join(OWN_SCORES),
         ".a: needs exactly one of column, property, file and member; it has column and file",
     ]
     both = {"a": column | {"best": 2}, "b": column | {"best": 3}}
