@@ -144,10 +144,13 @@ use rule train_teacher as train_scorer with:
         source=rules.scorer_pieces.output.source,
         target=rules.scorer_pieces.output.target,
         epochs=rules.scorer_text.output.counts,
+        links=[],
+        words=[],
         dev=rules.scorer_dev.output.corpus,
         dev_source=rules.scorer_dev_pieces.output.source,
         vocabulary=rules.scores_vocabulary.output.vocabulary,
         sentencepiece=rules.scores_vocabulary.output.model,
+        start=[],
     output:
         averaged=directory(study.scores.file("{scorer}", "averaged")),
         learning=study.scores.file("{scorer}", "learning.json"),
@@ -167,8 +170,6 @@ use rule train_teacher as train_scorer with:
         nodes=1,
     params:
         settings=lambda w: as_json(study.scores.training(w.scorer)),
-        start="",
-        links="",
         runs=f"{study.folder}/scores/{{scorer}}",
 
 
