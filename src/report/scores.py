@@ -37,5 +37,5 @@ def draw(corpora: list[Cleaned]) -> Figure:
         axes.set_title(f"{corpus}, {name} ({scores['better']} is better)")
         axes.yaxis.set_major_formatter("{x:,.0f}")
     handles = {label: handle for axes in grid for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    picture.legend(handles.values(), handles.keys(), loc="outside upper right", ncols=3)
+    picture.legend([*handles.values()], [*handles], loc="outside upper right", ncols=3)
     return picture

@@ -128,9 +128,10 @@ def main() -> None:
 
     def score(pairs: list[shards.Pair]) -> list[float]:
         sources, targets = (embed([f"{settings.prefix}{text}" for text in side]) for side in zip(*pairs, strict=True))
-        if settings.measure == "cosine":
-            return cosine(sources, targets).tolist()
-        return margin(sources, targets, settings.neighbours).tolist()
+        found = (
+            margin(sources, targets, settings.neighbours) if settings.measure == "margin" else cosine(sources, targets)
+        )
+        return [*map(float, found)]
 
     if args.watched:
         del args.settings  # another address makes no part again

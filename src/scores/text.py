@@ -19,9 +19,8 @@ from nmt_frontier.errors import command
 from scores.models import NO_TEXT
 from train.sample import draw, shares
 
-# The columns that a model reads and has to write; a language model reads no text.
-KINDS = {"forward": (0, 1), "backward": (1, 0), "source": (None, 0), "target": (None, 1)}
-Columns = tuple[int | None, int]
+Columns = tuple[int | None, int]  # that a model reads, and has to write; a language model reads no text
+KINDS: dict[str, Columns] = {"forward": (0, 1), "backward": (1, 0), "source": (None, 0), "target": (None, 1)}
 
 
 def drawn(path: Path, share: int, size: int, columns: Columns, seed: int) -> Iterator[bytes]:

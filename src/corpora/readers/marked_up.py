@@ -2,7 +2,7 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import ClassVar
@@ -116,14 +116,14 @@ def _around(prefixes: set[bytes]) -> bytes:
     return b"<x%s>" % b"".join(b' xmlns:%s="%s"' % (prefix, prefix) for prefix in sorted(prefixes))
 
 
-def scores_of(unit: Element, names: Iterable[int | str]) -> list[str | None]:
+def scores_of(unit: Element, names: Sequence[int | str]) -> list[str | None]:
     """The text of the first property of each name, else the attribute of the unit or of its target."""
     if not names:
         return []
     properties = [part for part in unit.iter() if part.tag.rpartition("}")[2] in PROPERTIES]
     said = {part.get("type") or part.get("prop-type"): part.text for part in reversed(properties)}
     target = unit.find("target")
-    attributes = {**({} if target is None else target.attrib), **unit.attrib, **said}
+    attributes: dict[str | None, str | None] = {**({} if target is None else target.attrib), **unit.attrib, **said}
     return [attributes.get(str(name)) for name in names]
 
 

@@ -150,10 +150,11 @@ def _checksum_problems(source: "StoredSource[Any]") -> Iterator[str]:
 
 def _score_problems(source: "StoredSource[Any]") -> Iterator[str]:
     """Scores that the format does not carry."""
-    reader = source.reader
     if source.scores and LANGUAGE in (source.entry.mirror or ""):
         yield f"mirror: a file for each language has no {' and no '.join(map(str, source.scores))} (score)"
-    for name, score in source.entry.carried.items() if reader else ():
+    if (reader := source.reader) is None:
+        return
+    for name, score in source.entry.carried.items():
         for key, value in score.place().items():
             if score.is_beside() and reader.timed:
                 yield f"score.{name}.{key}: cues of {reader.format} have no lines that a file of scores could follow"

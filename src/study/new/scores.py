@@ -43,11 +43,10 @@ def carried(corpus: FoundCorpus, pair: list[str]) -> list[Carried]:
     return [each for each in (_carried(*one) for one in found) if each]
 
 
-def _carried(name: str, place: dict[str, int | str], cells: Iterable[object]) -> Carried | None:
+def _carried(name: str, place: dict[str, int | str], cells: list[object]) -> Carried | None:
     """None unless the cells are numbers, some of them not whole: those are counts, years and keys."""
     numbers = [number for cell in cells if cell is not None and not math.isnan(number := _number(cell))]
-    total = sum(1 for _ in cells)
-    if len(numbers) < (1 - MOST_BROKEN) * total or all(number.is_integer() for number in numbers):
+    if len(numbers) < (1 - MOST_BROKEN) * len(cells) or all(number.is_integer() for number in numbers):
         return None
     return Carried(_NOT_IN_NAMES.sub("-", name).strip("-._") or "score", place, min(numbers), max(numbers))
 
