@@ -8,13 +8,13 @@ from corpora.sources.stored import StoredSource
 from scores.settings import EmbeddingsSection
 from study import http_checks
 from study.configuration import StudyConfiguration
-from study.configuration.scores import ScoresSection
+from study.configuration.scores import OwnScoresSection
 from study.system_checks import shape_problems, training_problems
 
 PLACES = "column, property, file and member"
 
 
-def corpus_problems(path: str, corpus: Corpus, section: ScoresSection | None) -> Iterator[str]:
+def corpus_problems(path: str, corpus: Corpus, section: OwnScoresSection | None) -> Iterator[str]:
     """A line for each problem of the scores of one corpus. section: how the study computes its own."""
     if not corpus.score:
         return
@@ -32,7 +32,7 @@ def corpus_problems(path: str, corpus: Corpus, section: ScoresSection | None) ->
     yield from _own_problems(path, corpus, section)
 
 
-def _own_problems(path: str, corpus: Corpus, section: ScoresSection | None) -> Iterator[str]:
+def _own_problems(path: str, corpus: Corpus, section: OwnScoresSection | None) -> Iterator[str]:
     for name, score in (corpus.score or {}).items():
         if name not in OWN_SCORES:
             continue
@@ -42,10 +42,10 @@ def _own_problems(path: str, corpus: Corpus, section: ScoresSection | None) -> I
         of_source = name == "domain" and section and section.domain and section.domain.side == "source"
         if corpus.role != "train" and not (corpus.role == "monolingual" and of_source):
             yield f"{where}: is a score of pairs"
-        yield from (f"{where}: needs {what}" for what in _missing(name, section or ScoresSection()))
+        yield from (f"{where}: needs {what}" for what in _missing(name, section or OwnScoresSection()))
 
 
-def _missing(name: str, section: ScoresSection) -> Iterator[str]:
+def _missing(name: str, section: OwnScoresSection) -> Iterator[str]:
     """What a score needs that the study does not say."""
     trained = name == "domain" or (name == "translation" and section.translation.models is None)
     if trained and section.model is None:

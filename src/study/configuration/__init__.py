@@ -24,7 +24,7 @@ from study.configuration.measurements import (
     SpeedSection,
     VocabularyMapSection,
 )
-from study.configuration.scores import ScoresSection
+from study.configuration.scores import OwnScoresSection
 from study.configuration.systems import (
     BackTranslationSection,
     DistillationSection,
@@ -55,7 +55,7 @@ class StudyConfiguration(Section, kw_only=True):
     that is timed."""
     cleaning: Cleaning = field(default_factory=Cleaning)
     """Rules for all training and monolingual text; a corpus can have its own values under corpora.<name>.cleaning."""
-    scores: ScoresSection | None = None
+    scores: OwnScoresSection | None = None
     """How the study computes scores of its corpora; none if null."""
     cleaning_shards: Count = 2
     """Parts of a corpus that are cleaned side by side, as many as there are cores; a part takes three seconds to start.

@@ -37,7 +37,7 @@ class DomainScoreSection(Section, kw_only=True):
     """The side that is compared; monolingual corpora have the source alone."""
 
 
-class ScoresSection(Section, kw_only=True):
+class OwnScoresSection(Section, kw_only=True):
     """How the study computes the scores `alignment`, `translation`, `embeddings` and `domain` of its corpora
     (docs/corpora.md#scores-of-our-own). The numbers are kept: another bound scores nothing again."""
 

@@ -11,7 +11,7 @@ from decode.engines.ctranslate2 import CTranslate2
 from formats.shape import Values, present
 from scores.settings import NO_SCORE
 from study.configuration import StudyConfiguration
-from study.configuration.scores import ScoresSection
+from study.configuration.scores import OwnScoresSection
 from study.plan.systems import Corpora, Paths
 from study.resources import resources_of, size
 from train.settings import TrainingSettings
@@ -34,7 +34,7 @@ class ScoresPlan:
 
     def __init__(self, config: StudyConfiguration, paths: Paths, corpora: Corpora):
         self.config, self.paths, self.corpora = config, paths, corpora
-        self.section = config.scores or ScoresSection()
+        self.section = config.scores or OwnScoresSection()
         self.used = {name for corpus in corpora.scored for name in self.own(corpus)}
         self.scorers = {scorer.name: scorer for scorer in self._scorers()}
 
