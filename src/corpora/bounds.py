@@ -32,7 +32,7 @@ from nmt_frontier.files import document, write_json
 from nmt_frontier.progress import progress
 
 LOW_SCORE = "low_score"  # the reason
-HASH = "hash"  # in a name of a score it would have a dot
+HASHES = ".hashes"  # no name of a score begins with a dot
 BINS = 40
 CHUNK = 1 << 19  # records looked at at a time
 
@@ -40,7 +40,8 @@ Kept = NDArray[np.bool_]
 
 
 class Numbered:
-    """The scores of all records, in files. counts: those beside the records. Raises UserError as ``_require``."""
+    """The scores of all records, in files. own: files of those that the text does not carry. folder: of these files.
+    Raises UserError where a score has not as many numbers as there are records."""
 
     def __init__(self, source: Path, own: dict[str, list[Path]], bounds: dict[str, Score], sides: int, folder: Path):
         self.total = document(records.info(source), Cleaned, "not the counts of a corpus; delete it")["lines_out"]
@@ -49,7 +50,7 @@ class Numbered:
         carried = [name for name in bounds if name not in own]
         with ExitStack() as stack:
             files = {name: stack.enter_context(open(folder / name, "wb")) for name in bounds}
-            hashes = stack.enter_context(open(folder / f".{HASH}", "wb"))
+            hashes = stack.enter_context(open(folder / HASHES, "wb"))
             tables = characters([])
             for batch in progress(batches(source), f"scores {records.name(source)}", self.total, size=len):
                 for place, name in enumerate(carried, sides):
@@ -74,7 +75,7 @@ class Numbered:
         return ~keys if self._bounds[self._best].better == "high" else keys
 
     def _hashes(self, start: int) -> NDArray[np.uint64]:
-        return np.fromfile(self._folder / f".{HASH}", np.uint64, CHUNK, offset=8 * start)
+        return np.fromfile(self._folder / HASHES, np.uint64, CHUNK, offset=8 * start)
 
     def _within(self, start: int) -> Kept:
         """Which records of a chunk no bound drops."""

@@ -9,7 +9,8 @@ From files to an effective configuration:
 - ``expansion``: YAML files merged with those that they extend, and every entry with the settings of the whole study
 - ``checks``: the rules that a schema cannot express; ``system_checks``: those of teachers and students;
   ``candidate_checks``: those of what mixtures choose from; ``http_checks``: those of teachers behind HTTP;
-  ``word_checks``: those of teachers that teach word by word; ``back_translation_checks``: those of back-translation
+  ``word_checks``: those of teachers that teach word by word; ``back_translation_checks``: those of back-translation;
+  ``score_checks``: those of scores of corpora
 - ``precision``: the engine and the type that teachers compute with
 - ``machine_checks``: what a run lacks on this machine, asked when its first job starts
 - ``available``: whether the corpora can be had (command)
@@ -27,6 +28,7 @@ What follows from the configuration:
 What a study will take:
 
 - ``workload``: how much there is to do
+- ``scoring``: what scores of corpora take
 - ``asking``: requests, tokens, USD and hours of teachers behind HTTP
 - ``estimate``: time and disk, before it runs
 - ``rates``: how fast a machine does what a study spends its time on: shipped rates, and those of this machine (command)

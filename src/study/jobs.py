@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from findings.cost import Price
 from nmt_frontier.errors import UserError
+from study import scoring
 from study.asking import asking_seconds
 from study.rates import Rate
 from study.systems import BACKWARD, Trained
@@ -114,7 +115,7 @@ class _Planned:
 
     def groups(self) -> Iterator[Jobs]:
         yield from self._corpora()
-        yield from self._scores()
+        yield from scoring.groups(self._work, self._seconds, self._group, self._cleaned)
         yield from self._translations()
         yield from self._back_translations()
         yield from self._epochs()
@@ -147,34 +148,6 @@ class _Planned:
         for name, corpus in self._study.mixtures.changed.items():
             changed = self._work.sizes[name] * self._seconds["draw: write"]
             yield self._group(f"change_source {name}", StudyStage.GATHERING, changed, after=[self._cleaned(corpus)])
-
-    def _scores(self) -> Iterator[Jobs]:
-        """What scores are learned from, the scores, and the bounds on them; a server's or a command's take what they
-        take, and count as nothing."""
-        plan, seconds, cleaned = self._study.scores, self._seconds, self._work.cleaned
-        pairs = min(plan.section.pairs, sum(cleaned[name] for name in plan.section.trusted))
-        learned = {
-            "scores_pairs": (pairs * seconds["draw: write"], [*map(self._cleaned, plan.section.trusted)]),
-            "scores_vocabulary": (2 * pairs * seconds["vocabulary: learn"], ["scores_pairs"]),
-            "scores_aligner": (pairs * seconds["teach the aligner"], ["scores_vocabulary"]),
-        }
-        for name, (total, after) in learned.items() if plan.used - {"embeddings"} else ():
-            yield self._group(name, StudyStage.SCORES, total, after=after)
-        for name in plan.scorers:
-            total, what = self._work.scorer_seconds(name), {"after": ["scores_vocabulary"]}
-            yield self._group(f"train_scorer {name}", StudyStage.SCORES, total, cores=plan.threads, **what)
-        for corpus in self._study.corpora.scored:
-            numbers = []
-            for score in plan.own(corpus):
-                trained = [f"train_scorer {name}" for name in plan.scorers]
-                rule = f"score_{score if score in ('alignment', 'embeddings') else 'by_models'} {corpus} {score}"
-                after = [f"gather_unfiltered {corpus}", "scores_aligner", *trained]
-                total = self._work.score_seconds(score, cleaned[corpus], seconds["encode"] + seconds["align"])
-                numbers.append(rule)
-                yield self._group(rule, StudyStage.SCORES, total, plan.section.shards, after=after)
-            bounded = cleaned[corpus] * seconds["gather"]  # which reads and writes once, too
-            after = [f"gather_unfiltered {corpus}", *numbers]
-            yield self._group(f"bound {corpus}", StudyStage.SCORES, bounded, after=after)
 
     def _cleaned(self, corpus: str) -> str:
         """The group of jobs that makes a clean corpus."""

@@ -90,10 +90,10 @@ class Work:
         self._entries = config.vocabulary.pieces
         self.trained = list(self.study.systems.trained.values())
         self.measured = [self.study.systems.trained[name] for name in self.study.systems.measured]
-        self.cleaned = {name: cleaned_size(config.corpora[name]) or 0 for name in self.study.corpora.training}
-        self.sizes = {name: size(config.corpora[name]) or 0 for name in self.study.corpora.training}
+        entries = {name: config.corpora[name] for name in self.study.corpora.training}
+        counts = ({name: of(entry) or 0 for name, entry in entries.items()} for of in (read_size, cleaned_size, size))
+        self.read, self.cleaned, self.sizes = counts
         self.sizes |= {copy: self.sizes[corpus] for copy, corpus in self.study.mixtures.changed.items()}
-        self.read = {name: read_size(config.corpora[name]) or 0 for name in self.study.corpora.training}
         alone = self.study.corpora.target_only
         mixtures = {*(system.mixture for system in self.trained), *filter(None, [config.vocabulary.of])}
         drawn = {name for mixture in mixtures for name in self.study.mixtures.drawn(mixture)}
@@ -213,31 +213,6 @@ class Work:
         """Seconds of a core for the probabilities of all epochs of a mixture; a piece passes half of the weights."""
         pairs = self.epoch(mixture) * self.config.distillation.epochs
         return 2 * self.translated(teacher, pairs) * self.rates.product * self._teachers_share
-
-    @cached_property
-    def scorer_parameters(self) -> float:
-        """Of a model of scores, trained here; of one from elsewhere nothing is known."""
-        plan = self.study.scores
-        return float(shape(plan.shape).parameters(plan.section.pieces) or 0) if plan.section.model else 0.0
-
-    def score_seconds(self, score: str, pairs: int, alignment: float) -> float:
-        """Seconds of a core for a score of a corpus. alignment: of a pair. Two models with a piece of either side."""
-        if score == "alignment":
-            return pairs * alignment
-        if score == "embeddings":
-            return 0.0
-        share = NATIVE_TEACHER["int8"]
-        return 2 * 2 * pairs * TOKENS * self.scorer_parameters * self.rates.product * share
-
-    def scorer_seconds(self, name: str) -> float:
-        """Core-seconds of the training of a model of scores; 0 on a GPU."""
-        plan = self.study.scores
-        model = plan.section.model
-        if not model or model.training.device == "cuda":
-            return 0.0
-        pairs = min(plan.section.pairs, sum(self.cleaned[corpus] for corpus in plan.scorers[name].corpora))
-        work = operations(plan.shape, plan.section.pieces) or 0
-        return STEP * trained_tokens(model.training, pairs) * work * self.rates.product
 
     def trained_on_gpu(self, system: Trained) -> bool:
         return system.training.device == "cuda"
