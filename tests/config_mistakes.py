@@ -186,7 +186,7 @@ WRONG = [
     ("mixtures.x", {"candidates": {"n_best": 2000, "sampling": {}}}, "n_best: 2,000 samples of a sentence; the "),
     ("mixtures.x", {"targets": "mbr", "candidates": {"n_best": 1}},
      ".targets: mbr needs several hypotheses; mixtures.x.candidates.n_best is 1"),
-    ("mixtures.original", {"targets": "original", "candidates": {"n_best": 2}}, ".candidates: original targets have no"),
+    ("mixtures.original", {"targets": "original", "candidates": {"n_best": 2}}, ".candidates: original targets have "),
     ("mixtures.x", {"targets": "best", "metric": "chrf"}, ".metric: is for the targets mbr, not for best"),
     ("mixtures.x", {"targets": "interpolated", "keep": 2}, ".keep: is for the targets mbr and all, not for "),
     ("mixtures.x", {"targets": "mbr", "aggregate": True}, ".aggregate: is for the metric chrf"),

@@ -47,7 +47,7 @@ def united(paths: list[Path]) -> Iterator[NBestList]:
 
 
 def read_scores(path: Path) -> Iterator[tuple[str, Scores]]:
-    """Yield the source and the expected scores of each list, as distill.score wrote them. Raises UserError for others."""
+    """Yield the source and the expected scores of each list, as distill.score wrote them. Raises UserError."""
     for number, record in enumerate(records.read(path), 1):
         try:
             source, scores = record

@@ -2,7 +2,7 @@
 
 The program reads a line for each question, ``source<TAB>hypothesis<TAB>reference``, or the first two alone, and writes
 one number for each line, in order. As references stand all hypotheses of a source, itself included; the score of a
-hypothesis is the mean by their weights (distill.least_risk). Lines are streamed, so the program may answer when it likes.
+hypothesis is the mean by their weights (distill.least_risk). Lines are streamed: the program may answer when it likes.
 
 The output has a record for each list: the source, and a JSON list of the scores of its hypotheses. An interrupted job
 continues after its last whole part (distill.parts), for each of which the program is started once.
@@ -24,7 +24,7 @@ from typing import IO
 import numpy as np
 
 from common.document import argument
-from distill import n_best_lists, parts
+from distill import parts
 from distill.least_risk import united, weights
 from distill.n_best_lists import NBestList
 from distill.parts import Written

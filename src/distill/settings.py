@@ -149,7 +149,7 @@ class HttpSection(Section, kw_only=True):
     examples: list[Example] = field(default_factory=list)
     """Translations that stand before each text, in chat as turns of a conversation."""
     candidates: Count = 1
-    """Answers to each text, each with a seed of its own; the n-best list has the different ones, with their numbers. Their
+    """Answers to each text, each with a seed of its own; the n-best list has the different ones and its number. Their
     score is the logarithm of their share. Several need a temperature."""
     temperature: Annotated[Number, limits(minimum=0)] = 0
     """Of sampling; 0 takes the likeliest token."""

@@ -51,7 +51,7 @@ def parts(config: StudyConfiguration, made: Lists) -> list[Lists]:
     """The lists that others are made of: those of each teacher for all together, else themselves."""
     if made.teacher not in (ENSEMBLE, UNION):
         return [made]
-    teacher, *how = made.name.split(MADE)
+    how = made.name.split(MADE)[1:]
     return [
         Lists(MADE.join([name, *how]), name, made.candidates) if how else default(config, name)
         for name in config.teachers
