@@ -118,8 +118,8 @@ class Score(Section, kw_only=True):
 
     def place(self) -> dict[str, int | str]:
         """Where it stands, by the key that says so; empty for one that the study computes."""
-        keys = ("column", "property", "file", "member")
-        return {key: value for key in keys if (value := getattr(self, key)) is not None}
+        found = ((key, getattr(self, key)) for key in ("column", "property", "file", "member"))
+        return {key: value for key, value in found if value is not None}
 
     def is_beside(self) -> bool:
         """Whether it stands in a file of its own."""

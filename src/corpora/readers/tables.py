@@ -169,7 +169,7 @@ class Csv(Reader):
         return rows(self._rows(chunks, file), file, len(self.selection.languages), len(self.selection.scores))
 
     def _rows(self, chunks: Iterable[bytes], file: Input) -> Iterator[Row]:
-        records = cells_of(_numbered(chunks, file), file, len(self.selection.languages), len(self.selection.scores))
+        records = cells_of(_numbered(chunks, file), file, self.selection)
         first = list(islice(records, FIRST_ROWS))
         table = [cells for _, cells, _ in first if isinstance(cells, list)]
         place = header_row(table, self.selection)

@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+import shutil
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from corpora.alignment import FastAlign, encoded
 from distill.http_teacher import server
 from formats import records
 from nmt_frontier.errors import UserError
+from nmt_frontier.importers import read_ctranslate2
 from nmt_frontier.files import read_json
 from scores import embeddings, models, shards, text, translation
 from scores.settings import EmbeddingsSection
@@ -135,7 +137,9 @@ def test_dual_cross_entropy_is_that_of_the_paper():
 
 @pytest.mark.slow
 def test_models_score_by_forced_decoding_with_their_own_pieces_or_those_of_the_study(tmp_path):
-    model, shared = folders() / "native-float32", folders() / "float32" / "sentencepiece.model"
+    model, shared = tmp_path / "native-float32", folders() / "float32" / "sentencepiece.model"
+    read_ctranslate2.read(folders() / "ctranslate2").write("float32", model)
+    shutil.copy(shared, model)
     scored = corpus(tmp_path / "x.tsv.zst", PAIRS[:30])
     two = ("--models", model, model, "--threads", 1, "--sentencepiece", shared)
     done = run("translation", "--input", scored, *two, "--output", tmp_path / "t.tsv.zst")

@@ -89,9 +89,14 @@ NAMED = {"mixtures": "distilled", "students": "small"}  # the entry of each sect
 READ_BY = {
     "Corpus": [
         *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "src/corpora/sources").glob("*.py"))),
-        *("src/corpora/fetch.py", "src/study/systems.py", "corpora.smk"),
+        *("src/corpora/fetch.py", "src/corpora/settings.py", "src/study/systems.py", "corpora.smk"),
     ],
     "Cleaning": ["src/corpora/rules.py", "corpora.smk"],
+    "Score": ["src/corpora/settings.py", "src/corpora/bounds.py"],
+    "OwnScores": [
+        *("src/study/plan/scores.py", "src/study/score_checks.py", "src/study/scoring.py", "scores.smk"),
+        "src/scores/embeddings.py",
+    ],
     "Teacher": [
         *("src/export/import_teacher.py", "src/export/settings.py", "src/distill/tokenization.py"),
         *("src/distill/settings.py", "src/study/systems.py", "src/study/workload.py", "src/study/plan/systems.py"),
