@@ -21,8 +21,8 @@ from corpora.alignment import FastAlign, encoded
 from distill.http_teacher import server
 from formats import records
 from nmt_frontier.errors import UserError
-from nmt_frontier.importers import read_ctranslate2
 from nmt_frontier.files import read_json
+from nmt_frontier.importers import read_ctranslate2
 from scores import embeddings, models, shards, text, translation
 from scores.settings import EmbeddingsSection
 
