@@ -32,7 +32,7 @@ void write_elements(const HeadShape& heads, const float* keys, const float* valu
 
 void write_cache(const HeadShape& heads, const float* keys, const float* values, int place, char* page) {
   if (heads.half)
-    write_elements<_Float16>(heads, keys, values, place, page);
+    write_elements<Half>(heads, keys, values, place, page);
   else
     write_elements<float>(heads, keys, values, place, page);
 }
@@ -67,7 +67,7 @@ void write_first(const HeadShape& heads, const float* keys, const float* values,
 void write_positions(const HeadShape& heads, const float* keys, const float* values, int stride, int place, int count,
                      char* page) {
   if (place == 0)
-    return heads.half ? write_first<_Float16>(heads, keys, values, stride, count, page)
+    return heads.half ? write_first<Half>(heads, keys, values, stride, count, page)
                       : write_first<float>(heads, keys, values, stride, count, page);
   for (int i = 0; i < count; ++i, keys += stride, values += stride) write_cache(heads, keys, values, place + i, page);
 }
@@ -268,7 +268,7 @@ template <class Score>
 void attended_of(const HeadShape& heads, const Score& score, const float* queries, int count, int stride,
                  const Cache& cache, float* contexts, int context_stride, float* weights, float* scratch) {
   if (heads.half)
-    attended_all<_Float16>(heads, score, queries, count, stride, cache, contexts, context_stride, weights, scratch);
+    attended_all<Half>(heads, score, queries, count, stride, cache, contexts, context_stride, weights, scratch);
   else
     attended_all<float>(heads, score, queries, count, stride, cache, contexts, context_stride, weights, scratch);
 }

@@ -56,7 +56,7 @@ float log_sum(const float* scores, int columns) {
   for (int i = 0; i < columns; i += kLanes) most = max(most, load(scores + i));
   const float largest_score = largest(most);
   for (int i = 0; i < columns; i += kLanes) total = total + exponential(load(scores + i) - all(largest_score));
-  return largest_score + std::log(sum(total));
+  return largest_score + (float)std::log((double)sum(total));  // float's differs between C libraries
 }
 
 // log x for x above 0, with an error below 1e-7 for x from 0.01 to 1: 2 artanh((f - 1) / (f + 1)) + e log 2, where

@@ -32,11 +32,11 @@ NMT_INLINE uint32_t above(Floats a, Floats b) {
 NMT_INLINE __m256 upper_half(Floats v) { return v.part[1]; }
 NMT_INLINE __m256 lower_half(Floats v) { return v.part[0]; }
 
-NMT_INLINE Floats load(const _Float16* from) {
+NMT_INLINE Floats load(const Half* from) {
   return {{_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)from)),
            _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)from + 1))}};
 }
-NMT_INLINE void store(_Float16* to, Floats v) {
+NMT_INLINE void store(Half* to, Floats v) {
   NMT_EACH_PART(p) _mm_storeu_si128((__m128i*)to + p, _mm256_cvtps_ph(v.part[p], _MM_FROUND_TO_NEAREST_INT));
 }
 

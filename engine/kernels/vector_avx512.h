@@ -29,8 +29,8 @@ NMT_INLINE __m256 upper_half(Floats v) {
 }
 NMT_INLINE __m256 lower_half(Floats v) { return _mm512_castps512_ps256(v.part[0]); }
 
-NMT_INLINE Floats load(const _Float16* from) { return {{_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)from))}}; }
-NMT_INLINE void store(_Float16* to, Floats v) {
+NMT_INLINE Floats load(const Half* from) { return {{_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i*)from))}}; }
+NMT_INLINE void store(Half* to, Floats v) {
   _mm256_storeu_si256((__m256i*)to, _mm512_cvtps_ph(v.part[0], _MM_FROUND_TO_NEAREST_INT));
 }
 

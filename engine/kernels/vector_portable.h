@@ -13,6 +13,7 @@ constexpr bool kStoresLowBits = true;
 }  // namespace
 }  // namespace nmt
 
+#include "kernels/half.h"
 #include "kernels/vector_types.h"
 
 namespace nmt {
@@ -43,17 +44,17 @@ NMT_INLINE float largest(Floats v) {
   return lanes[0];
 }
 
-NMT_INLINE Floats load(const _Float16* from) {
+NMT_INLINE Floats load(const Half* from) {
   Floats v;
   float lanes[kLanes];
-  for (int i = 0; i < kLanes; ++i) lanes[i] = (float)from[i];
+  for (int i = 0; i < kLanes; ++i) lanes[i] = widened(from[i]);
   std::memcpy(&v, lanes, sizeof v);
   return v;
 }
-NMT_INLINE void store(_Float16* to, Floats v) {
+NMT_INLINE void store(Half* to, Floats v) {
   float lanes[kLanes];
   std::memcpy(lanes, &v, sizeof v);
-  for (int i = 0; i < kLanes; ++i) to[i] = (_Float16)lanes[i];
+  for (int i = 0; i < kLanes; ++i) to[i] = narrowed(lanes[i]);
 }
 
 template <class Integer>

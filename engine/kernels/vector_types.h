@@ -15,6 +15,9 @@ typedef int32_t IntPart __attribute__((vector_size(kPartBytes)));
 typedef FloatPart StoredFloats __attribute__((aligned(4), may_alias));
 typedef IntPart StoredInts __attribute__((aligned(4), may_alias));
 
+struct Half {  // a float in half precision (IEEE 754's binary16); not every compiler has a type for it
+  uint16_t bits;
+};
 struct Floats {
   FloatPart part[kParts];
 };

@@ -17,7 +17,8 @@ bool bounded(Type type, const char* panel, int inputs);
 
 // The largest magnitude of a right offset: 8 inputs of int8 have two lanes of each sign.
 inline bool bounded_offset(Type type, int offset, int inputs) {
-  return std::abs((long)offset) <= (type == Type::int4 ? 128L * 8 * 127 : 128L * 2 * kLaneBound / 8) * inputs;
+  constexpr int64_t kNibbles = 128 * 8 * 127, kBytes = 128 * 2 * kLaneBound / 8;
+  return std::abs((int64_t)offset) <= (type == Type::int4 ? kNibbles : kBytes) * inputs;
 }
 
 }  // namespace nmt

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cassert>
-#include <cstdlib>
+#include <cstddef>
 #include <new>
 #include <utility>
 
@@ -20,7 +20,7 @@ class Buffer {
     std::swap(size_, other.size_);
     return *this;
   }
-  ~Buffer() { std::free(data_); }
+  ~Buffer() { release(); }
 
   // While it lives, the buffer must not grow: pointers into it are in use. Debug builds check that.
   class Hold {
@@ -39,10 +39,9 @@ class Buffer {
     if (size > size_) {
       assert(!holds_ && "a buffer grows while pointers into it are in use");
       if (size > (size_t)-1 / sizeof(T) - 64) throw std::bad_alloc();
-      std::free(data_);
+      release();
       data_ = nullptr, size_ = 0;
-      data_ = static_cast<T*>(std::aligned_alloc(64, (size * sizeof(T) + 63) / 64 * 64));
-      if (!data_) throw std::bad_alloc();
+      data_ = static_cast<T*>(::operator new((size * sizeof(T) + 63) / 64 * 64, kAligned));
       size_ = size;
     }
     return data_;
@@ -50,6 +49,11 @@ class Buffer {
   T* data() { return data_; }
 
  private:
+  static constexpr std::align_val_t kAligned{64};
+  void release() {
+    if (data_) ::operator delete(data_, kAligned);
+  }
+
   T* data_ = nullptr;
   size_t size_ = 0;
   int holds_ = 0;

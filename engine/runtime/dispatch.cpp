@@ -4,18 +4,16 @@
 #include "runtime/dispatch.h"
 
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "platform/platform.h"
 #include "runtime/error.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 namespace nmt {
@@ -42,20 +40,6 @@ NMT_DECLARE(avx512)
 #undef NMT_DECLARE
 
 namespace {
-
-#if defined(__x86_64__) && defined(NMT_HAS_AMX) && !defined(NMT_EMULATED)
-// Asks Linux for the registers of AMX, for all threads of this process; the answer stays the same. Kernels before 5.16
-// and some containers refuse.
-bool tiles_permitted() {
-  static const bool permitted = [] {
-    constexpr long kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-    if (syscall(SYS_arch_prctl, kRequest, kTileData) == 0) return true;
-    std::fputs("NMT_ISA: this CPU has amx, but the operating system does not permit it\n", stderr);
-    return false;
-  }();
-  return permitted;
-}
-#endif
 
 struct Set {
   const ProductKernels& products;
@@ -86,12 +70,12 @@ std::vector<Set> runnable() {
   sets.push_back(NMT_KERNELS(amx, avx2));
 #endif
 #else
-  const unsigned tiles = d;
 #if defined(NMT_HAS_AVXVNNI)
   unsigned more, unused;
   if (__get_cpuid_count(7, 1, &more, &unused, &unused, &unused) && more >> 4 & 1)
     sets.push_back(NMT_KERNELS(avxvnni, avx2));
 #endif
+  [[maybe_unused]] const unsigned tiles = d;
   const bool wide = (state & 0xE6) == 0xE6, foundation = b >> 16 & 1, bytes = b >> 30 & 1, lengths = b >> 31 & 1,
              quads = b >> 17 & 1;
   if (!wide || !foundation || !bytes || !lengths || !quads) return sets;
@@ -105,7 +89,7 @@ std::vector<Set> runnable() {
 #endif
 #if defined(NMT_HAS_AMX)
   const bool saves_tiles = (state >> 17 & 3) == 3, has_tiles = (tiles >> 24 & 3) == 3;  // AMX-TILE and AMX-INT8
-  if (saves_tiles && has_tiles && tiles_permitted()) sets.push_back(NMT_KERNELS(amx, avx512));
+  if (saves_tiles && has_tiles && permits_tiles()) sets.push_back(NMT_KERNELS(amx, avx512));
 #endif
 #endif
 #endif

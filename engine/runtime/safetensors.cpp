@@ -1,10 +1,5 @@
 #include "runtime/safetensors.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -28,40 +23,25 @@ size_t element_bytes(const std::string& type) {
 }  // namespace
 
 SafeTensors::SafeTensors(const std::string& path) : path_(path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) fail(std::strerror(errno));
-  struct stat status;
-  if (fstat(file, &status) || !S_ISREG(status.st_mode)) {
-    close(file);
-    fail("not a regular file");
-  }
-  size_ = (size_t)status.st_size;
-  if (size_ >= 8) {
-    void* const map = mmap(nullptr, size_, PROT_READ, MAP_SHARED, file, 0);
-    if (map != MAP_FAILED) map_ = static_cast<const char*>(map);
-  }
-  close(file);
-  if (size_ < 8) fail("cut off: it has less than 8 bytes");
-  if (!map_) fail(std::string("cannot be mapped: ") + std::strerror(errno));
   try {
+    file_.emplace(path);
     parse();
-  } catch (const std::exception& error) {  // a constructor that throws runs no destructor
-    munmap(const_cast<char*>(map_), size_);
-    if (dynamic_cast<const Error*>(&error)) fail(error.what());
-    throw;
+  } catch (const Error& error) {
+    fail(error.what());
   }
 }
 
-SafeTensors::~SafeTensors() { munmap(const_cast<char*>(map_), size_); }
-
 void SafeTensors::parse() {
+  const char* const bytes = file_->data();
+  const size_t size = file_->size();
+  if (size < 8) throw Error("cut off: it has less than 8 bytes");
   uint64_t header;
-  std::memcpy(&header, map_, 8);
-  if (header > kMostHeader || header > size_ - 8)
+  std::memcpy(&header, bytes, 8);
+  if (header > kMostHeader || header > size - 8)
     throw Error("not a safetensors file, cut off or damaged: its header has " + std::to_string(header) + " bytes");
-  const char* const data = map_ + 8 + header;
-  const size_t data_bytes = size_ - 8 - header;
-  Json json({map_ + 8, header}, "its header");
+  const char* const data = bytes + 8 + header;
+  const size_t data_bytes = size - 8 - header;
+  Json json({bytes + 8, (size_t)header}, "its header");
   json.object([&](const std::string& name) {
     if (name == "__metadata__") {
       json.object([&](const std::string& key) { metadata_[key] = json.string(); });

@@ -1,10 +1,13 @@
-// A safetensors file, memory-mapped: https://github.com/huggingface/safetensors#format
+// A safetensors file: https://github.com/huggingface/safetensors#format
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "platform/platform.h"
 
 namespace nmt {
 
@@ -16,13 +19,10 @@ struct Tensor {
   size_t bytes = 0;
 };
 
-// An open file, mapped and shared by workers and processes. Every fault is an Error that names the file.
+// An open file, shared by workers and processes. Every fault is an Error that names the file.
 class SafeTensors {
  public:
   explicit SafeTensors(const std::string& path);
-  ~SafeTensors();
-  SafeTensors(const SafeTensors&) = delete;
-  SafeTensors& operator=(const SafeTensors&) = delete;
 
   bool has(const std::string& name) const { return tensors_.count(name); }
   // A tensor of this type and shape, with this alignment. Throws Error if it is missing or differs.
@@ -43,8 +43,7 @@ class SafeTensors {
   void parse();
 
   std::string path_;
-  const char* map_ = nullptr;
-  size_t size_ = 0;
+  std::optional<FileBytes> file_;
   std::unordered_map<std::string, Tensor> tensors_;
   std::unordered_map<std::string, std::string> metadata_;
 };

@@ -8,6 +8,8 @@ constexpr int kLooks = 500;  // polls before a thread sleeps: about ten microsec
 void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb");  // some ten nanoseconds; `yield` is none
 #endif
 }
 

@@ -12,7 +12,7 @@ namespace nmt {
 
 float normalisation(const Options& options, int length) {
   const float base = options.wu ? (5.f + (float)length) / 6.f : (float)length;
-  return std::pow(base, options.length_penalty);
+  return (float)std::pow((double)base, (double)options.length_penalty);
 }
 
 void Search::append_attention(std::vector<float>& attention, int row, int sentence) const {

@@ -20,7 +20,7 @@ int bucket(int distance, int count, int far, bool both_directions) {
   }
   const int exact = count / 2;
   if (distance < exact) return first + distance;
-  const float share = std::log((float)distance / (float)exact) / (float)std::log((double)far / exact);
+  const float share = (float)std::log((double)((float)distance / (float)exact)) / (float)std::log((double)far / exact);
   return first + std::min(exact + (int)(share * (float)(count - exact)), count - 1);
 }
 

@@ -167,17 +167,18 @@ void TransformerModel::read_relative_positions() {
 }
 
 // Sines, then cosines, of positions from 1; wave lengths grow to 10,000 x 2 pi in units / 2 - 1 steps (OpenNMT-tf).
+// Functions are of double, rounded: those of float differ in the last bits between C libraries.
 void TransformerModel::compute_positions(int block) const {
   const std::lock_guard<std::mutex> lock(computing_);
   if (computed_[block].load(std::memory_order_relaxed)) return;
   const size_t width = (size_t)units, half = width / 2;
-  const float step = std::log(10000.f) / (float)(half - 1);
+  const float step = (float)std::log(10000.0) / (float)(half - 1);
   for (size_t p = (size_t)block * kSinusoids; p < (size_t)(block + 1) * kSinusoids; ++p) {
     float* const row = sinusoids_.data() + p * width;
     for (size_t i = 0; i < half; ++i) {
-      const float angle = (float)(p + 1) * std::exp(-step * (float)i);
-      row[i] = std::sin(angle);
-      row[half + i] = std::cos(angle);
+      const float angle = (float)(p + 1) * (float)std::exp((double)(-step * (float)i));
+      row[i] = (float)std::sin((double)angle);
+      row[half + i] = (float)std::cos((double)angle);
     }
   }
   computed_[block].store(true, std::memory_order_release);
