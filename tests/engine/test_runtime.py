@@ -1,11 +1,13 @@
 """The runtime needs numpy, SentencePiece and msgspec, and nothing else of this project."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from nmt_frontier import Translator, files
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import yaml_value
 from nmt_frontier.progress import progress
@@ -32,6 +34,52 @@ for module in pkgutil.walk_packages(nmt_frontier.__path__, "nmt_frontier."):
         importlib.import_module(module.name)
 print("done")
 """
+
+# What Linux has and macOS or Windows lack; the engine's own calls are in engine/platform.
+ELSEWHERE = """
+import ctypes, os, signal, sys
+
+for module, names in (os, "fork sched_getaffinity sched_setaffinity uname getloadavg"), (signal, "SIGHUP SIGKILL"):
+    for name in names.split():
+        delattr(module, name)
+sys.modules.update(dict.fromkeys(("fcntl", "grp", "pwd", "resource")))
+sys.platform = "darwin"
+from nmt_frontier import files
+from pathlib import Path
+files.PROCESSES = Path("nowhere")
+from nmt_frontier.command import main
+main(sys.argv[1:])
+"""
+
+
+def elsewhere(*arguments, text=None):
+    call = [sys.executable, "-c", ELSEWHERE, *map(str, arguments)]
+    done = subprocess.run(call, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_imports_and_translates_without_what_only_linux_has(tmp_path):
+    from models import folders as models  # inside: another system's process needs none of them
+
+    elsewhere("import", models()["float32"], "--output", tmp_path / "mine")
+    folder, lines = tmp_path / "mine" / "native-int8", ["a b", "cab"]
+    expected = "".join(f"{line}\n" for line in Translator(folder).translate(lines))
+    assert elsewhere("translate", "--model", folder, text="a b\ncab\n") == expected
+    (tmp_path / "source").write_text("a b\ncab\n")
+    elsewhere("translate", "--model", folder, "--input", tmp_path / "source", "--output", tmp_path / "target")
+    assert (tmp_path / "target").read_text() == expected
+
+
+def test_what_dead_processes_left_is_deleted_where_there_is_no_proc(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PROCESSES", tmp_path / "nowhere")
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left = [tmp_path / f".text.{files.HOST}.{number}.part" for number in (dead.pid, os.getppid(), 1)]
+    for path in left:
+        path.touch()
+    files.write_text(tmp_path / "text", "new")
+    assert [path.exists() for path in left] == [False, True, True]
 
 
 def test_every_module_is_imported_without_anything_else():

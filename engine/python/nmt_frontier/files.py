@@ -18,7 +18,8 @@ from nmt_frontier.errors import UserError
 Document = TypeVar("Document")
 StrPath = str | os.PathLike[str]
 
-HOST = os.uname().nodename
+HOST = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+PROCESSES = Path("/proc")  # of Linux
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -56,13 +57,27 @@ def _delete_abandoned(path: Path) -> None:
     """Delete what dead processes of this machine left; restore a folder that was renamed but not replaced."""
     for found in path.parent.glob(f".{glob.escape(path.name)}.{glob.escape(HOST)}.*"):
         *_, process, kind = found.name.split(".")
-        if kind not in ("part", "old") or Path("/proc", process).exists():
+        if kind not in ("part", "old") or _runs(process):
             continue
         if kind == "old" and not path.exists():
             with suppress(FileNotFoundError):  # another process was first
                 os.replace(found, path)
         else:
             _delete(found)
+
+
+def _runs(process: str) -> bool:
+    """Whether a process of this machine is there; on Windows, where asking it would end it, all are."""
+    if PROCESSES.exists():
+        return Path(PROCESSES, process).exists()
+    try:
+        if os.name == "posix":
+            os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:  # of another user
+        pass
+    return True
 
 
 def _delete(path: Path) -> None:

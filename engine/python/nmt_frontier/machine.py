@@ -37,12 +37,16 @@ def describe() -> Machine:
 
 
 def cores() -> tuple[int, ...]:
-    """The numbers of the cores that this process may use, ascending."""
-    return tuple(sorted(os.sched_getaffinity(0)))
+    """The numbers of the cores that this process may use, ascending; all of them where none can be taken from it."""
+    if hasattr(os, "sched_getaffinity"):
+        return tuple(sorted(os.sched_getaffinity(0)))
+    return tuple(range(os.cpu_count() or 1))
 
 
 def pin(numbers: Sequence[int]) -> None:
     """Keep this process, and all that it starts from now on, on these cores. Raises UserError for an unusable core."""
+    if not hasattr(os, "sched_setaffinity"):
+        raise UserError("processes can be kept on single cores on Linux only")
     try:
         os.sched_setaffinity(0, numbers)
     except (OSError, ValueError, OverflowError):  # the last two: negative, too large

@@ -12,13 +12,16 @@ def guarded(main: Callable[[], None], advice: str) -> None:
     """Run ``main`` in a child process, pass signals on to it, and end with its status, 128 + N after signal N.
 
     If the child is killed with SIGKILL, print one line with ``advice``. Call this before threads are started, and
-    before anything else is imported, which this process would only have to clean up.
+    before anything else is imported, which this process would only have to clean up. Only Linux kills for want of
+    memory; on other systems ``main`` runs in this process.
     """
+    if sys.platform != "linux":
+        main()
+        return
     if not (child := os.fork()):
-        if sys.platform == "linux":
-            import ctypes  # inside: for the child only
+        import ctypes  # inside: for the child only
 
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.signal(signal.SIGINT, _interrupted)
         main()
         return

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from nmt_frontier import machine
 from nmt_frontier.bindings import Hypothesis, Model, Options, Worker
 from nmt_frontier.ctranslate2.batches import divided, streamed
 from nmt_frontier.ctranslate2.folders import KINDS, opened
@@ -53,7 +54,7 @@ class Translator:
         wanted = compute_type.get("cpu", "default") if isinstance(compute_type, dict) else compute_type
         self._folder, self._wanted = Path(os.fsdecode(model_path)), wanted
         self.num_translators = max(inter_threads, 1)
-        cores = len(os.sched_getaffinity(0))
+        cores = len(machine.cores())
         self._threads = intra_threads or max(1, min(MOST_THREADS, cores // self.num_translators))
         self._workers: SimpleQueue[Worker] | None = None
         self._pool = ThreadPoolExecutor(self.num_translators)
