@@ -4,6 +4,8 @@
 // by group, 64 bytes each: [group][channel][element], the same bytes for every instruction set. A step takes `kGroups`
 // groups of a row, each broadcast to all channels.
 //
+// A Dot with kSubtracts takes bytes as signed values, of which 128 was subtracted; others take them as they are.
+//
 // No sum can overflow, by the bounds of nmt_frontier.model.native_quantization:
 //   int8   inputs are 0..255 (signed values plus 128), weights -127..127. Where instructions add two products in 16 bits
 //          with saturation (vpmaddubsw), two such sums are added in 16 bits before they are widened: in each 16-bit lane
@@ -14,6 +16,9 @@
 #pragma once
 
 #include "kernels/vector.h"
+#if defined(NMT_NEON)
+#include "kernels/dots_neon.h"
+#endif
 #if defined(NMT_EMULATED) && defined(NMT_AVXVNNI)
 #include "tests/vnni_emulation.h"
 #endif
@@ -53,7 +58,9 @@ struct FloatDot {
   }
 };
 
-#if defined(__AVX2__) || defined(__AVX512F__)
+#if defined(NMT_NEON)
+// kernels/dots_neon.h
+#elif defined(__AVX2__) || defined(__AVX512F__)
 
 struct ShortDot {
   using Sum = IntPart;
@@ -80,6 +87,7 @@ struct ByteDot {
   using Sum = IntPart;
   using Vector = Ints;
   static constexpr int kGroups = 2;
+  static constexpr bool kSubtracts = false;
   struct Weights {
     Register first, second;
   };
@@ -138,6 +146,7 @@ struct ByteDot {
 struct NibbleDot {
   using Sum = IntPart;
   using Vector = Ints;
+  static constexpr bool kSubtracts = false;
   using Weights = ByteDot::Weights;
   typedef uint16_t Words __attribute__((vector_size(kPartBytes)));
 #if defined(__AVX512VNNI__) || defined(NMT_AVXVNNI)
@@ -190,6 +199,7 @@ struct IntegerDot {
   using Sum = IntPart;
   using Vector = Ints;
   static constexpr int kGroups = kStepGroups;
+  static constexpr bool kSubtracts = false;
   struct Weights {
     Weight groups[kGroups][kPartLanes][kElements];
   };
@@ -215,6 +225,7 @@ using ByteDot = IntegerDot<uint8_t, int8_t, 4, 2>;
 struct NibbleDot {
   using Sum = IntPart;
   using Vector = Ints;
+  static constexpr bool kSubtracts = false;
   using Weights = ByteDot::Weights;
   static NMT_INLINE Weights load(const char* panel) {
     uint8_t both[kPartLanes][4];

@@ -47,7 +47,10 @@ NMT_INLINE typename Dot::Sum start(const Linear& weights, int channel, bool shif
   typename Dot::Sum sum{};
   if constexpr (std::is_same_v<Dot, FloatDot>) sum = *(const StoredFloats*)(weights.bias + channel);
   if constexpr (std::is_same_v<Dot, ByteDot> || std::is_same_v<Dot, NibbleDot>)
-    if (shifted) sum = *(const StoredInts*)(weights.offset + channel);
+    if (shifted != Dot::kSubtracts) {
+      sum = *(const StoredInts*)(weights.offset + channel);
+      if (Dot::kSubtracts) sum = -sum;
+    }
   return sum;
 }
 
@@ -164,6 +167,9 @@ struct Sizes {
 #endif
   static constexpr int kFewRows = 2, kFewPanels = 2, kSinglePanels = kBytes ? 1 : 4;
   static constexpr bool kSquare = kBytes;
+#elif defined(NMT_NEON)
+  static constexpr int kRows = 4, kPanels = 1, kFewRows = 2, kFewPanels = 2, kSinglePanels = 4;  // 16 of 32 registers
+  static constexpr bool kSquare = false;
 #else
   static constexpr int kRows = 2, kPanels = 1, kFewRows = 2, kFewPanels = 1, kSinglePanels = 1;
   static constexpr bool kSquare = false;

@@ -1,12 +1,12 @@
-// Vectors of 16 lanes, on every instruction set: one register of AVX512, two of AVX2, four of SSE2.
+// Vectors of 16 lanes, on every instruction set: one register of AVX512, two of AVX2, four of NEON or SSE2.
 //
 // Everything except products is written once, with these. Operations work lane by lane and sums over lanes have one
-// fixed order, so that AVX2 and AVX512 give the same bytes. The portable path lacks a fused multiply-add: it rounds
-// product and sum separately. Each set has a header of its own (vector_SET.h) with:
+// fixed order, so that AVX2, AVX512 and NEON give the same bytes. The portable path lacks a fused multiply-add: it
+// rounds product and sum separately. Each set has a header of its own (vector_SET.h) with:
 //   kParts                        registers of a vector
 //   fma, max, min                 of two parts; max and min return the second operand if one is NaN
 //   sum, largest                  over the lanes, by halving, in the same order on every instruction set
-//   load, store of _Float16       rounds to nearest even; keys and values of integer models
+//   load, store of Half           rounds to nearest even; keys and values of integer models
 //   store of uint8_t and int16_t  narrows integers that fit
 //   kStoresLowBits                whether these stores also narrow others, to their lower bits
 //   above                         a bit for each lane whose first operand is the larger one
@@ -22,6 +22,8 @@
 #include "kernels/vector_avx512.h"
 #elif defined(__AVX2__)
 #include "kernels/vector_avx2.h"
+#elif defined(NMT_NEON)
+#include "kernels/vector_neon.h"
 #else
 #include "kernels/vector_portable.h"
 #endif

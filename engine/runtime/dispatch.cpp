@@ -28,6 +28,9 @@ NMT_DECLARE(avxvnni)
 NMT_DECLARE(avx512)
 NMT_DECLARE(avx512vnni)
 NMT_DECLARE(amx)
+NMT_DECLARE(neon)
+NMT_DECLARE(dotprod)
+NMT_DECLARE(i8mm)
 #undef NMT_DECLARE
 
 #define NMT_DECLARE(width)                               \
@@ -37,6 +40,7 @@ NMT_DECLARE(amx)
 NMT_DECLARE(portable)
 NMT_DECLARE(avx2)
 NMT_DECLARE(avx512)
+NMT_DECLARE(neon)
 #undef NMT_DECLARE
 
 namespace {
@@ -92,6 +96,15 @@ std::vector<Set> runnable() {
   if (saves_tiles && has_tiles && permits_tiles()) sets.push_back(NMT_KERNELS(amx, avx512));
 #endif
 #endif
+#endif
+#if defined(NMT_HAS_NEON)
+  sets.push_back(NMT_KERNELS(neon, neon));
+#endif
+#if defined(NMT_HAS_DOTPROD)
+  if (has_dot_products()) sets.push_back(NMT_KERNELS(dotprod, neon));
+#endif
+#if defined(NMT_HAS_I8MM)
+  if (has_mixed_products()) sets.push_back(NMT_KERNELS(i8mm, neon));
 #endif
   return sets;
 }

@@ -5,8 +5,8 @@
 
 namespace nmt {
 
-// The table of the widest set that this CPU has, or of the set that NMT_ISA names: portable, avx2, avxvnni, avx512,
-// avx512vnni or amx. Throws Error for an unknown name and for a set that the CPU lacks.
+// The table of the widest set that this CPU has, or of the set that NMT_ISA names: portable; avx2, avxvnni, avx512,
+// avx512vnni or amx; neon, dotprod or i8mm. Throws Error for an unknown name and for a set that the CPU lacks.
 // polynomials: otherwise sigmoid and tanh are the C library's.
 const Kernels& kernels(bool polynomials = true);
 // Names of the sets that this CPU has, narrowest first, separated by spaces.
