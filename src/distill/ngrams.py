@@ -215,7 +215,7 @@ def _bleu(matches):  # pragma: no cover (compiled)
                 continue
             logarithms, smoothing, orders = 0.0, 1.0, 0
             for n in range(order):
-                total, same = matches[text, text, n], np.float64(matches[text, other, n])
+                total, same = matches[text, text, n], float(matches[text, other, n])
                 if total == 0:
                     break
                 if same == 0:
