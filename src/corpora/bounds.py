@@ -25,7 +25,7 @@ from corpora.settings import Score
 from corpora.text_features import Measured, characters
 from formats import records
 from formats.batches import batches
-from formats.counts import Cleaned, Scores, dropped_by_half
+from formats.counts import Cleaned, Histogram, Scores, dropped_by_half
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import document, write_json
@@ -149,7 +149,7 @@ class Worst:
         """Which of some records are at least as good, once for all of them, in order."""
         tied = keys == self._key
         same = np.flatnonzero(within & tied & (hashes == self._hash))
-        good = (keys < self._key) | (tied & (hashes < self._hash))
+        good: Kept = (keys < self._key) | (tied & (hashes < self._hash))
         good[same[: self._ties]] = True
         self._ties -= min(self._ties, len(same))
         return good
@@ -191,8 +191,9 @@ def bound(
             if dropped:
                 rows = np.flatnonzero(verdict != KEPT)
                 dropped.write(b"".join(records.line((LOW_SCORE, *batch.record(row))) for row in rows))
-        for text in records.frames(rejected) if dropped and rejected else ():
-            dropped.write(text)
+        if dropped and rejected:
+            for text in records.frames(rejected):
+                dropped.write(text)
         counts = counted(before, funnel, scores)
         require_lines(output, counts)
     verify_written(output, counts["lines_out"], kept.sha256)
@@ -205,7 +206,7 @@ def counted(before: Cleaned, funnel: Funnel, scores: dict[str, Scores]) -> Clean
     """The counts of a corpus after its bounds."""
     after = funnel.counts()
     samples = {reason: [record for _, record in found] for reason, found in after["samples"].items()}
-    lengths = {
+    lengths: dict[str, Histogram] = {
         side: {"in": before["lengths"].get(side, found)["in"], "out": found["out"]}
         for side, found in after["lengths"].items()
     }

@@ -67,8 +67,8 @@ def main() -> None:
     tables = characters(args.languages)
     chosen = rules.chosen(args.rules, args.languages, args.held_out, tables, args.sides)
     repairs = Repairs(args.rules, args.languages)
-    sides = len(args.languages)
-    clean(args.input, args.shard, args.output, repairs, Funnel(chosen, args.sides), tables, args.rejected, sides)
+    columns = len(args.languages)
+    clean(args.input, args.shard, args.output, repairs, Funnel(chosen, args.sides), tables, args.rejected, columns)
 
 
 if __name__ == "__main__":

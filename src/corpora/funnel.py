@@ -140,7 +140,7 @@ def chained(before: Shard, after: Shard) -> Shard:
     }
 
 
-def require_lines(path: StrPath, counts: Shard) -> None:
+def require_lines(path: StrPath, counts: Shard | Counts) -> None:
     """Raise UserError if cleaning has left no line."""
     if not counts["lines_out"]:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in counts["dropped"].items() if count)

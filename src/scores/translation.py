@@ -23,7 +23,10 @@ def main() -> None:
     forward, backward = models.loaded(args)
 
     def score(pairs: list[shards.Pair]) -> Iterator[float]:
-        found = [*forward.score(pairs)], [*backward.score((target, source) for source, target in pairs)]
+        found = (
+            [*forward.score((source, target) for source, target in pairs)],
+            [*backward.score((target, source) for source, target in pairs)],
+        )
         for one, other in zip(*found, strict=True):
             yield dual(-one, -other)
 

@@ -123,8 +123,8 @@ def scores_of(unit: Element, names: Sequence[int | str]) -> list[str | None]:
     properties = [part for part in unit.iter() if part.tag.rpartition("}")[2] in PROPERTIES]
     said = {part.get("type") or part.get("prop-type"): part.text for part in reversed(properties)}
     target = unit.find("target")
-    attributes: dict[str | None, str | None] = {**({} if target is None else target.attrib), **unit.attrib, **said}
-    return [attributes.get(str(name)) for name in names]
+    attributes = ({} if target is None else target.attrib) | unit.attrib
+    return [said.get(str(name), attributes.get(str(name))) for name in names]
 
 
 class Tmx(Units):

@@ -23,6 +23,9 @@ from study.new.files import FoundCorpus, shown
 SUFFIXES = (".scores", ".score")  # of files beside a text
 MOST_BROKEN = 0.05  # of the numbers, as invalid_share
 _PROPERTY = re.compile(rb"""<(?:\w+:)?(?:prop|meta)\s[^<>]*?\b(?:prop-)?type\s*=\s*["']([^"']+)["'][^<>]*>([^<]*)<""")
+Place = dict[str, int | str]  # the key of the configuration, and its value
+Found = tuple[str, Place, list[object]]  # a name, a place, and the cells there
+
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -30,7 +33,7 @@ class Carried(NamedTuple):
     """A score that a text seems to have. place: the keys of the configuration. low, high: of its first lines."""
 
     name: str
-    place: dict[str, int | str]
+    place: Place
     low: float
     high: float
 
@@ -43,7 +46,7 @@ def carried(corpus: FoundCorpus, pair: list[str]) -> list[Carried]:
     return [each for each in (_carried(*one) for one in found) if each]
 
 
-def _carried(name: str, place: dict[str, int | str], cells: list[object]) -> Carried | None:
+def _carried(name: str, place: Place, cells: list[object]) -> Carried | None:
     """None unless the cells are numbers, some of them not whole: those are counts, years and keys."""
     numbers = [number for cell in cells if cell is not None and not math.isnan(number := _number(cell))]
     if len(numbers) < (1 - MOST_BROKEN) * len(cells) or all(number.is_integer() for number in numbers):
@@ -58,7 +61,7 @@ def _number(cell: object) -> float:
     return math.nan
 
 
-def _inside(corpus: FoundCorpus, pair: list[str]) -> Iterator[tuple[str, dict[str, int | str], list[object]]]:
+def _inside(corpus: FoundCorpus, pair: list[str]) -> Iterator[Found]:
     reader, path, encoding = READERS[corpus.format], corpus.paths[0], corpus.source.get("encoding")
     if reader in (Tsv, Csv):
         names, rows = table_rows(path, reader, encoding, pair)
@@ -74,10 +77,11 @@ def _inside(corpus: FoundCorpus, pair: list[str]) -> Iterator[tuple[str, dict[st
         properties: dict[str, list[object]] = {}
         for name, text in _PROPERTY.findall(next(chunks(Part(path)), b"")):
             properties.setdefault(name.decode(errors="replace"), []).append(text.decode(errors="replace"))
-        yield from ((name, {"property": name}, cells) for name, cells in properties.items())
+        for name, cells in properties.items():
+            yield name, {"property": name}, cells
 
 
-def _of_objects(path: Path, encoding: str | None) -> Iterator[tuple[str, dict[str, int | str], list[object]]]:
+def _of_objects(path: Path, encoding: str | None) -> Iterator[Found]:
     cells: dict[str, list[object]] = {}
     for _, text in islice(objects(chunks(Part(path)), Input(str(path), Unread(), encoding)), FIRST_LINES):
         with suppress(msgspec.DecodeError, RecursionError):
@@ -85,10 +89,11 @@ def _of_objects(path: Path, encoding: str | None) -> Iterator[tuple[str, dict[st
             outside: Mapping[str, object] = fields if isinstance(fields, dict) else {}
             for name, value in {**texts_in(outside), **outside}.items():
                 cells.setdefault(name, []).append(value)
-    yield from ((name, {"column": name}, values) for name, values in cells.items())
+    for name, values in cells.items():
+        yield name, {"column": name}, values
 
 
-def _beside(corpus: FoundCorpus) -> Iterator[tuple[str, dict[str, int | str], list[object]]]:
+def _beside(corpus: FoundCorpus) -> Iterator[Found]:
     """Files of numbers whose name begins as that of the corpus."""
     for path in sorted(corpus.paths[0].parent.iterdir()):
         name = unpacked(path)
