@@ -15,7 +15,6 @@ if(SKBUILD)
   install(DIRECTORY . DESTINATION nmt_frontier/source FILES_MATCHING PATTERN "*.cpp" PATTERN "*.h*" PATTERN "*.c"
           PATTERN "*.cmake" PATTERN "*.in" PATTERN CMakeLists.txt PATTERN nfc_tables.py PATTERN python EXCLUDE)
 else()
-  include(GNUInstallDirs)
   set(LIBRARIES ${CMAKE_INSTALL_LIBDIR})
   set(HEADERS ${CMAKE_INSTALL_INCLUDEDIR})
   set(CMAKE_PACKAGE ${LIBRARIES}/cmake/nmt_frontier)
