@@ -51,14 +51,16 @@ class Methods:
         return self.outputs / system / f"beam{beam}.{test_set}.txt"
 
     def best(self, system: str) -> str | None:
-        """The student of the same shape, start, updates and seed that learns the teacher's best translations."""
-        trained = self.study.systems.trained
-        own = trained[system]
-        for name, other in trained.items():
-            alike = (own.student, own.seed) == (other.student, other.seed)
-            if alike and other.mixture == "best" and name != system and self.finished(name):
+        """The student of the same shape, start, training and seed that learns the teacher's best translations alone."""
+        for name, other in self.study.systems.trained.items():
+            alike = self._compared(name) == self._compared(system)
+            if alike and (other.mixture, other.words) == ("best", None) and name != system and self.finished(name):
                 return name
         return None
+
+    def _compared(self, system: str) -> tuple[Any, ...]:
+        own = self.study.systems.trained[system]
+        return own.shape, own.training, own.start_from, own.start_layers, own.seed
 
     def scores(self, system: str, test_set: str, beam: int) -> dict[str, Any]:
         """Of one output; ``agreement``: BLEU against the teacher's translations."""
