@@ -219,7 +219,7 @@ def test_candidates_are_samples_with_their_shares(model, tmp_path):
     lists, counts = asked(model, tmp_path, texts, candidates=4, temperature=0.7)
     assert lists == [[german(TEXTS[0])]] and counts["answers"] == 4 == len({body["seed"] for body in model.bodies})
     drawn = [Answer("", text) for text in ("a", "b ", "a", "c")]
-    assert hypotheses(drawn) == [("a", log(2 / 4)), ("b", log(1 / 4)), ("c", log(1 / 4))]
+    assert hypotheses(drawn) == [("a", log(2 / 4), 2), ("b", log(1 / 4), 1), ("c", log(1 / 4), 1)]
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=2), min_size=1, max_size=8))

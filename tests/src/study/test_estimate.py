@@ -222,8 +222,12 @@ def test_timing_counts_and_grows_with_the_timed_set():
 @pytest.mark.parametrize(("compute_type", "share"), [("float32", 0.8), ("int8", 0.5)])
 def test_teachers_translate_faster_in_the_native_engine(compute_type, share):
     def minutes(engine):
-        change = {"engine": engine, "compute_type": compute_type}
-        return core_minutes(edited(lambda study: study["distillation"].update(change)), "distillation")
+        def change(study):
+            study["distillation"].update(engine=engine, compute_type=compute_type)
+            for mixture in study["mixtures"].values():  # to compare hypotheses takes a time of its own
+                mixture["targets"] = mixture["targets"].replace("interpolated", "best")
+
+        return core_minutes(edited(change), "distillation")
 
     assert minutes("native") == pytest.approx(share * minutes("ctranslate2"), rel=0.05)
 
