@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from nmt_frontier.command_line import positive
 from nmt_frontier.errors import UserError
 
 if TYPE_CHECKING:
@@ -43,6 +42,8 @@ class Sampling:
 
 def add(parser: "ArgumentParser") -> None:
     """Add the options to a command; ``chosen`` takes them."""
+    from nmt_frontier.command_line import positive  # with argparse, which a Translator does without
+
     group = parser.add_argument_group("sampling", "the same line gets the same translation, wherever it stands")
     group.add_argument("--sample", action="store_true", help="draw a translation from the model's probabilities")
     group.add_argument("--samples", type=positive, default=1, metavar="N", help="so many of each line, each on a line")
