@@ -97,7 +97,7 @@ def test_each_wheel_has_the_library_of_its_tag_with_the_whole_interface():
         system, machine = for_machine(library)
         assert re.search(rf"-py3-none-(many)?{system}_(.+_)?{machine}\.whl$", path.name), (path.name, system, machine)
         assert [name for name in interface if name.encode() not in library] == [], path.name
-        assert not re.search(rb"libstdc\+\+|libc\+\+\.|libgcc_s", library), path.name
+        assert not re.search(rb"lib(std)?c\+\+(-6)?\.(so|dll|1\.dylib)|libgcc_s", library), path.name  # of C++: inside
 
 
 @pytest.mark.parametrize("options", [{}, {"beam_size": 4}, {"html": True, "recase": True}])
