@@ -138,7 +138,8 @@ def test_a_limit_names_the_lines_that_it_cuts(model, tmp_path):
 
 def alone(pipeline):
     """A translator of this pipeline without stages."""
-    return SimpleNamespace(pipeline=pipeline, counts=pipeline.counts, windows=pipeline.windows)
+    search = SimpleNamespace(samples=1)
+    return SimpleNamespace(pipeline=pipeline, search=search, counts=pipeline.counts, windows=pipeline.windows)
 
 
 def test_a_limit_names_the_translations_that_it_cuts(capsys):
