@@ -43,7 +43,7 @@ class Written(TypedDict):
 
 def write(
     path: Path, key: PartsKey, items: Iterable[Item], total: int, made: Made[Item], what: str,
-    counts: Callable[[int, str], Written], size: int = RECORDS,
+    counts: Callable[[int, str], Written], size: int | None = None,
 ) -> None:  # fmt: skip
     """Write the records of ``items``, in order, and the JSON beside them; then delete the parts.
 
@@ -52,7 +52,7 @@ def write(
     records and their checksum. size: of a part, in records. Raises JobEndsError if the job ends, and UserError for
     another number of items or if another process makes the same parts.
     """
-    job = BatchJob(what)
+    job, size = BatchJob(what), size or RECORDS
     folder = path.with_name(f".{path.name}.parts")
     with folder_lock.held(folder):
         begin(folder, key)

@@ -37,12 +37,12 @@ def write(
     score: Callable[[list[Pair]], Iterable[float]],
     name: str,
     cores: int = 1,
-    together: int = parts.RECORDS,
+    together: int | None = None,
 ) -> None:
     """Write the numbers of a shard. Raises as distill.parts.write.
 
     files: that decide on them, beside the corpus. score: the numbers of some pairs, in order. cores: that it uses.
-    together: how many pairs a part has.
+    together: how many pairs a part has, if others than usual.
     """
     total = records.count(args.input, args.shard)
     what = f"{name} {records.name(args.input)} {records.name(args.output)}"
