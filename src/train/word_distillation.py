@@ -36,8 +36,10 @@ def register(model: Any, words: WordsSection) -> None:
     def labelled(features: Any, labels: Any, line: Any) -> Any:
         coded = tf.io.decode_raw(tf.io.decode_base64(tf.strings.split(line)), tf.uint8, fixed_length=words.k * BYTES)
         positions, there = tf.shape(labels["ids_out"])[0], tf.shape(coded)[0]
-        tf.debugging.assert_equal(there * (there - positions), 0, "words of other targets than these")
-        padded = tf.pad(tf.reshape(coded, [-1, words.k, BYTES]), [[0, positions - there], [0, 0], [0, 0]])
+        same = tf.debugging.assert_equal(there * (there - positions), 0, "words of other targets than these")
+        with tf.control_dependencies([same]):  # otherwise a graph may fail in tf.pad first
+            missing = tf.identity(positions - there)
+        padded = tf.pad(tf.reshape(coded, [-1, words.k, BYTES]), [[0, missing], [0, 0], [0, 0]])
         labels[WORDS] = tf.ensure_shape(padded, [None, words.k, BYTES])
         return features, labels
 
