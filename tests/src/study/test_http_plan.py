@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from common.document import short
 from distill.settings import NO_ANSWER, HttpSection, TokenPrices, TranslationSampling
-from study import checks, config, http_checks
+from study import candidate_checks, config, http_checks
 from study.asking import ANSWER_TOKENS, asking
 from study.estimate import estimate
 from study.jobs import jobs
@@ -52,7 +52,7 @@ def test_one_answer_has_neither_a_score_nor_others_to_choose_from():
     def problems(**changed):
         mixtures = STUDY.mixtures | {"distilled": replace(STUDY.mixtures["distilled"], drop_worst=5)}
         study = replace(with_http(**changed), mixtures=mixtures)
-        return [*http_checks.mixture_problems(study), *checks.mixture_problems(study)]
+        return [*http_checks.mixture_problems(study), *candidate_checks.problems(study)]
 
     assert problems() == []
     dropped, chosen = problems(candidates=1)
