@@ -56,6 +56,7 @@ class Kept(NamedTuple):
         named = {
             "trained": self.about.get("trained", []),
             "training_corpus": self.about.get("corpora", []),
+            "scored_corpus": self.about.get("scored", []),
             "dev": self.about.get("dev", []),
             "timed_corpus": self.about.get("timed", []),
         }

@@ -265,6 +265,7 @@ rule page:
         ),
         trained=lambda w, input: f"--trained {input.trained}" if input.trained else "",
         corpora=study.corpora.training,
+        scored=f"--scored {shlex.join(study.corpora.scored)} " if study.corpora.scored else "",
         dev=study.corpora.dev,
         timed=study.corpora.timed,
         benchmarks=f"{study.folder}/benchmarks",
@@ -277,4 +278,4 @@ rule page:
         " --front-page {input.front_page} {params.gap} {params.quantization} {params.robustness} {params.trained}"
         " --learning {input.learning} --funnel {input.funnel} --lengths {input.lengths} --samples {input.samples}"
         " --benchmarks {params.benchmarks} --note {params.note:q} {params.configuration}--corpora {params.corpora}"
-        " --dev {params.dev} --timed {params.timed} --record {output.record} --output {output.page} 2> {log}"
+        " {params.scored}--dev {params.dev} --timed {params.timed} --record {output.record} --output {output.page} 2> {log}"

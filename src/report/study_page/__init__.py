@@ -51,6 +51,7 @@ class Page(TypedDict, total=False):
     configuration: str | None
     trained: list[str]
     corpora: list[str]
+    scored: list[str]
     dev: list[str]
     timed: list[str]
     jobs: list[tuple[str, float, float]]  # as ``times``

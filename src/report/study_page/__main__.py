@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--configuration", help="file of the study, if it is not the default one")
     parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
     parser.add_argument("--corpora", nargs="*", default=[], help="names of the training corpora, for --record")
+    parser.add_argument("--scored", nargs="*", default=[], help="those of them that have scores, for --record")
     parser.add_argument("--dev", help="name of the dev set, for --record")
     parser.add_argument("--timed", help="name of the test set that is timed, for --record")
     parser.add_argument("--record", type=Path, help="JSON to write: what only this page knows, for report.pages")
@@ -71,6 +72,7 @@ def record(args: argparse.Namespace) -> Page:
         "configuration": args.configuration,
         "trained": [learning.system for learning in training.read(*args.trained)],
         "corpora": args.corpora,
+        "scored": args.scored,
         "dev": [args.dev] * (args.dev is not None),
         "timed": [args.timed] * (args.timed is not None),
         "jobs": args.jobs,

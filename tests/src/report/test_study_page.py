@@ -96,9 +96,11 @@ def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
 
 def test_what_only_the_page_knows_is_kept_for_the_next_one(tmp_path):
     options = [*training(tmp_path), "--note", "synthetic"]
-    render(tmp_path, *options, "--corpora", "a", "b", "--dev", "val", "--record", tmp_path / "page.json")
+    options += ["--corpora", "a", "b", "--scored", "b", "--dev", "val", "--record", tmp_path / "page.json"]
+    render(tmp_path, *options)
     known = {"note": "synthetic", "configuration": None, "trained": ["deep"], "corpora": ["a", "b"], "dev": ["val"]}
     assert read_json(tmp_path / "page.json") == known | {
+        "scored": ["b"],
         "timed": [],
         "jobs": [["train_teacher", 200.04, pytest.approx(812.5 * 1.048576)]],
     }
