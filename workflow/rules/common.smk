@@ -102,6 +102,12 @@ def one_of(names):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
+def candidates(wildcards):
+    """The n-best lists of a shard that are chosen from."""
+    lists, shard = study.teachers.chosen_from(wildcards.imitated), f"{wildcards.corpus}/{wildcards.scatteritem}"
+    return [f"{study.folder}/n-best/{name}/{shard}.tsv.zst" for name in lists]
+
+
 def speed_options(wildcards, output):
     """What all experiments of speed.smk and of the papers take that leave measurement records."""
     return f"{SPEED_OPTIONS} --translations {output.records.removesuffix('.json')}"

@@ -133,12 +133,6 @@ rule rescore_shard:
         " --output {output.shard} 2> >(shown {log})"
 
 
-def candidates(wildcards):
-    """The n-best lists of a shard that are chosen from."""
-    lists, shard = study.teachers.chosen_from(wildcards.imitated), f"{wildcards.corpus}/{wildcards.scatteritem}"
-    return [f"{study.folder}/n-best/{name}/{shard}.tsv.zst" for name in lists]
-
-
 rule score_shard:
     """The scores of a program of another environment."""
     input:

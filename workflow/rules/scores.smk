@@ -170,7 +170,7 @@ use rule train_teacher as train_scorer with:
         nodes=1,
     params:
         settings=lambda w: as_json(study.scores.training(w.scorer)),
-        runs=f"{study.folder}/scores/{{scorer}}",
+        runs=lambda w: f"{study.folder}/scores/{w.scorer}",
 
 
 use rule convert as convert_scorer with:
