@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from common.document import argument
 from corpora.duplicates import marked
-from corpora.funnel import KEPT, Funnel, require_lines
-from corpora.gather import rejected_file, verify_written
+from corpora.funnel import KEPT, Funnel, rejected_file, require_lines, verify_written
 from corpora.rules import Dropped, Rows
 from corpora.scores import Numbers, ascending, column, nth, number_of
 from corpora.settings import Score

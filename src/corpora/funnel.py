@@ -1,7 +1,9 @@
 """Apply rules to batches of records and count what each drops."""
 
+import hashlib
 import time
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,6 +147,21 @@ def require_lines(path: StrPath, counts: Shard | Counts) -> None:
     if not counts["lines_out"]:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in counts["dropped"].items() if count)
         raise UserError(f"{path}: no line is left of {counts['lines_in']:,}; dropped {dropped or 'none'}")
+
+
+def verify_written(path: Path, count: int, sha256: str) -> None:
+    """Read a file again; if its lines or checksum are wrong, delete it and raise UserError."""
+    lines, digest = 0, hashlib.sha256()
+    for text in records.frames(path):
+        lines += text.count(b"\n")
+        digest.update(text)
+    if (lines, digest.hexdigest()) != (count, sha256):
+        path.unlink()
+        raise UserError(f"{path}: was not written as it was meant to be and is deleted; check the disk, run again")
+
+
+def rejected_file(path: Path) -> Path:
+    return path.with_name(f"{records.name(path)}.rejected{records.SUFFIX}")
 
 
 def with_reading(about: Fetched, counts: Shard) -> Counts:

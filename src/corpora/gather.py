@@ -12,7 +12,7 @@ from pathlib import Path
 
 from corpora import duplicates
 from corpora.duplicates import keys_file
-from corpora.funnel import Funnel, chained, merged, require_lines, with_reading
+from corpora.funnel import Funnel, chained, merged, rejected_file, require_lines, verify_written, with_reading
 from corpora.rules import Dropped, Rows, Rule
 from corpora.settings import SIDES
 from corpora.text_features import Measured, characters
@@ -96,21 +96,6 @@ def gather(shards: list[Path], output: Path, about: Fetched, reasons: list[str],
     for line in dropped_by_half(records.name(output), whole["lines_in"], whole["dropped"]):
         print(line, file=sys.stderr)
     write_json(records.info(output), {**about, **whole, "sha256": kept.sha256})
-
-
-def verify_written(path: Path, count: int, sha256: str) -> None:
-    """Read a file again; if its lines or checksum are wrong, delete it and raise UserError."""
-    lines, digest = 0, hashlib.sha256()
-    for text in records.frames(path):
-        lines += text.count(b"\n")
-        digest.update(text)
-    if (lines, digest.hexdigest()) != (count, sha256):
-        path.unlink()
-        raise UserError(f"{path}: was not written as it was meant to be and is deleted; check the disk, run again")
-
-
-def rejected_file(path: Path) -> Path:
-    return path.with_name(f"{records.name(path)}.rejected{records.SUFFIX}")
 
 
 def main() -> None:

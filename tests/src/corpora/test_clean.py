@@ -77,7 +77,7 @@ def cleaned(folder, lines, held_out=(), shards=2, near=False, settings=SETTINGS)
     ]
     final = folder / "out" / "x.tsv.zst"
     gather.gather(outputs, final, read_json(records.info(source)), ["duplicate", "near_duplicate"][: 1 + near], refused)
-    return list(records.read(final)), read_json(records.info(final)), list(records.read(gather.rejected_file(final)))
+    return list(records.read(final)), read_json(records.info(final)), list(records.read(funnel.rejected_file(final)))
 
 
 # Rules
@@ -377,5 +377,5 @@ def test_gather_refuses_a_missing_shard(tmp_path):
 def test_the_output_is_read_again(tmp_path):
     path = corpus(tmp_path / "x.tsv.zst", [("a", "b")])
     with pytest.raises(UserError, match=r"x\.tsv\.zst: was not written as it was meant to be"):
-        gather.verify_written(path, 1, "another checksum")
+        funnel.verify_written(path, 1, "another checksum")
     assert not path.exists()

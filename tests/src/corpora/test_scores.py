@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mirrored_texts import fails, fetched, saved, zipped
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
-from corpora import bounds, clean, gather, rules
+from corpora import bounds, clean, funnel, gather, rules
 from corpora.funnel import Funnel
 from corpora.repairs import Repairs
 from corpora.scores import ascending, nth, number_of
@@ -192,9 +192,9 @@ def chain(folder, lines, score, shards, rejected=True, sides=2):
     about = Fetched(name="x", role="train", lines=len(lines), dropped={"invalid_score": 1})
     gather.gather(parts, unfiltered, about, ["duplicate"], refused)
     output = folder / f"clean-{shards}" / "x.tsv.zst"
-    before = gather.rejected_file(unfiltered) if rejected else None
+    before = funnel.rejected_file(unfiltered) if rejected else None
     bounds.bound(unfiltered, {}, {name: Score(**each) for name, each in score.items()}, output, before)
-    away = list(records.read(gather.rejected_file(output))) if rejected else []
+    away = list(records.read(funnel.rejected_file(output))) if rejected else []
     return list(records.read(output)), read_json(records.info(output)), away
 
 

@@ -3,7 +3,6 @@
 ``python -m report`` draws its pictures, the cleaning funnel and the lengths of sentences before and after it.
 """
 
-import argparse
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,12 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from formats.counts import Cleaned, dropped_by_half
-from nmt_frontier.command_line import there
-from nmt_frontier.errors import UserError, command
-from nmt_frontier.files import document, read_json, write_text
+from formats.counts import Cleaned
+from nmt_frontier.errors import UserError
+from nmt_frontier.files import document
 from report import figure
-from report.markup import data_uri, templates
 
 KEPT = "#bbbbbb"
 REASONS = {  # in the order of the checks; colours of Okabe and Ito, then of Tol's muted scheme
@@ -142,26 +139,3 @@ def draw_lengths(corpora: list[Cleaned]) -> Figure:
         axes.set_xlabel("whitespace tokens")
     picture.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return picture
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--study", required=True)
-    parser.add_argument("--counts", type=there, nargs="+", required=True, help="JSON beside each corpus")
-    parser.add_argument("--changed", type=there, nargs="*", default=[], help="JSON beside each changed copy")
-    parser.add_argument("--funnel", type=there, required=True, help="picture of the cleaning funnel")
-    parser.add_argument("--lengths", type=there, required=True, help="picture of the lengths")
-    parser.add_argument("--scores", type=there, help="picture of the scores, if a corpus has any")
-    parser.add_argument("--output", type=Path, required=True, help="HTML page to write")
-    args = parser.parse_args()
-    corpora, changed = ([read_json(path) for path in paths] for paths in (args.counts, args.changed))
-    halves = [line for one in corpora for line in dropped_by_half(one["name"], one["lines_in"], one["dropped"])]
-    pictures = {"funnel": data_uri(args.funnel), "lengths": data_uri(args.lengths)}
-    pictures |= {"scores": data_uri(args.scores)} if args.scores else {}
-    template = templates().get_template("corpora.html.jinja")
-    found = {"corpora": corpora, "halves": halves, "changed": changed}
-    write_text(args.output, template.render(study=args.study, **found, **pictures))
-
-
-if __name__ == "__main__":
-    command(main)
