@@ -1,5 +1,5 @@
 # Back-translation: a teacher of the other direction translates the corpora of the target side, as translate_shard does for
-# any teacher. Its n-best lists are kept, so another noise or tag translates nothing anew.
+# any teacher. Its n-best lists are kept, so other noise translates nothing anew.
 
 
 rule reverse_dev:
