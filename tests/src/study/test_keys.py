@@ -65,6 +65,7 @@ STUDY = {
 PLANNED = {  # another value of each key that the schema suggests none for
     "study": "other", "source": "fr", "target": "fr", "mirror": "/elsewhere",
     "mixtures.distilled.targets": "interpolated", "mixtures.distilled.teacher": "trained",
+    "mixtures.distilled.scores.command": "tac",
     "mixtures.distilled.weights": {"pairs": 2}, "mixtures.distilled.augmentation.both_sides": {"url": 0.1},
     "mixtures.distilled.augmentation.meant": {"typos": 0.1}, "mixtures.distilled.augmentation.source": {"joined": 0.1},
     "students.small.shape": "wngt2020-base", "students.small.mixtures": ["original"], "students.small.seeds": [1, 2],
@@ -172,21 +173,39 @@ def another(key, part, value):
     return value / 2 if isinstance(value, float) else (value or 0) + 1
 
 
+# What a study needs for keys that are refused, or change nothing, beside those of STUDY.
+CHOSEN = {"targets": "all", "keep": 2, "different": True, "candidates": {"n_best": 4, "beam_size": 5}}
+BASES = {
+    "study": STUDY,
+    "knobs": changed(STUDY, "vocabulary_map", {}),  # a grid replaces them
+    "different": changed(STUDY, "mixtures.distilled", CHOSEN),
+    "aggregate": changed(STUDY, "mixtures.distilled", {"targets": "mbr", "metric": "chrf"}),
+    "scores": changed(STUDY, "mixtures.distilled", {"targets": "mbr", "scores": {"command": "cat"}}),
+}
+
+
+def base(key):
+    """The name of the study in which a key is varied."""
+    if key.removeprefix("vocabulary_map.") in Knobs._fields:
+        return "knobs"
+    own = key.removeprefix("mixtures.distilled.").split(".")[0] if key.startswith("mixtures.distilled.") else ""
+    if own in ("aggregate", "scores"):
+        return own
+    return "different" if own in ("candidates", "metric", "keep", "different") else "study"
+
+
 @pytest.mark.long
 def test_every_key_changes_the_plan(tmp_path):
     keys = dict(planned(schema()))
     assert len(keys) > 50 and set(PLANNED) <= set(keys)
-    # A grid replaces the knobs, so they are varied without one.
-    bases = {False: STUDY, True: changed(STUDY, "vocabulary_map", {})}
-    of_knob = {key: key.removeprefix("vocabulary_map.") in Knobs._fields for key in keys}
-    studies = {f"base-{number}-{knobs}": base for knobs, base in bases.items() for number in (1, 2)}
+    studies = {f"base-{number}-{name}": study for name, study in BASES.items() for number in (1, 2)}
     loaded = {}
-    for knobs, base in bases.items():
-        (tmp_path / "base.yaml").write_text(yaml.safe_dump(base))
-        loaded[knobs] = config.load(tmp_path / "base.yaml")
+    for name, study in BASES.items():
+        (tmp_path / "base.yaml").write_text(yaml.safe_dump(study))
+        loaded[name] = config.load(tmp_path / "base.yaml")
     for key, part in keys.items():
-        value = another(key, part, reduce(getitem, key.split("."), loaded[of_knob[key]]))
-        studies[key] = changed(bases[of_knob[key]], key, value)
+        value = another(key, part, reduce(getitem, key.split("."), loaded[base(key)]))
+        studies[key] = changed(BASES[base(key)], key, value)
     (tmp_path / "base.yaml").unlink()
     for name, study in studies.items():
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(study))
@@ -195,9 +214,9 @@ def test_every_key_changes_the_plan(tmp_path):
 
     plans = {name: (tmp_path / f"{name}.plan").read_text() for name in studies}
     assert not [f"{name}: {text}" for name, text in plans.items() if text.startswith("Traceback")]
-    for knobs in bases:  # a key that nothing reads would leave the plan as it is
-        assert plans[f"base-1-{knobs}"] == plans[f"base-2-{knobs}"] != ""
-    assert [key for key in keys if plans[key] == plans[f"base-1-{of_knob[key]}"]] == []
+    for name in BASES:  # a key that nothing reads would leave the plan as it is
+        assert plans[f"base-1-{name}"] == plans[f"base-2-{name}"] != ""
+    assert [key for key in keys if plans[key] == plans[f"base-1-{base(key)}"]] == []
 
 
 def names(part):
