@@ -24,6 +24,8 @@ WORTH_RETRYING = (408, 429, 500, 502, 503, 504, 529)
 REJECTING = (400, 413, 422)  # for what is in this request; 413 is retried if the server says when
 REJECTED = "rejected"
 EXCERPT = 200  # characters of a server's message
+MOST_TOKENS = 2**53  # that a server may say that it has counted
+OTHER = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # a document that the API does not have
 GOES_ON = "answers so far are kept, the same command goes on"
 REMEDIES = {
     401: "; the variable that http.key names must have a valid key",
@@ -119,8 +121,8 @@ def message(text: str) -> str:
     """What a server says is wrong, in one line."""
     try:
         error = json.loads(text)["error"]
-        text = str(error["message"] if isinstance(error, dict) else error)
-    except (ValueError, LookupError, TypeError):
+        text = _whole(error["message"] if isinstance(error, dict) else error)
+    except OTHER:
         pass
     return " ".join(text.split())[:EXCERPT]
 
@@ -135,11 +137,20 @@ def read(text: str, key: str, seconds: float) -> Answer:
         if not isinstance(answer, str):
             raise TypeError
         usage = response.get("usage") or {}
-        used = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
-        input, output = (number if isinstance(number, int) else None for number in used)
+        input, output = (_tokens(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
         finish = "content_filter" if said.get("refusal") else choice.get("finish_reason")
         model = response.get("model")
-        answer = answer.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # halves of pairs are no text
-        return Answer(key, answer, finish and str(finish), model and str(model), input, output, seconds)
-    except (ValueError, LookupError, TypeError, AttributeError):
+        finish, model = (value and _whole(value) for value in (finish, model))
+        return Answer(key, _whole(answer), finish, model, input, output, seconds)
+    except OTHER:
         raise Unreadable(message(text)) from None
+
+
+def _whole(value: Any) -> str:
+    """The text of a value, where halves of surrogate pairs are U+FFFD: they are no text."""
+    return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _tokens(value: Any) -> int | None:
+    """A number of tokens; None for what can be none, which would make the budget larger."""
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None

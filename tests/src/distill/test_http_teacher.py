@@ -300,10 +300,26 @@ def test_other_answers(answer, reason):
 
 
 @pytest.mark.parametrize("response", ["", "[]", "{}", '{"choices": []}', '{"choices": [{"message": {"content": 5}}]}',
-                                      '{"choices": [null]}', '{"error": "x"}', "null"])  # fmt: skip
+                                      '{"choices": [null]}', '{"error": "x"}', "null", "[" * 10**5])  # fmt: skip
 def test_other_documents_are_unreadable(response):
     with pytest.raises(server.Unreadable):
         server.read(response, "", 0)
+
+
+@pytest.mark.parametrize("tokens", [-5, 10**30, True, 1.5, "7", None])
+def test_what_is_no_number_of_tokens_is_unknown(tokens):
+    """A number below 0 would make the budget larger, one of more than 64 bits could be written, and not read again."""
+    usage = {"prompt_tokens": tokens, "completion_tokens": 3}
+    text = json.dumps({"choices": [{"text": "a"}], "usage": usage})
+    answer = server.read(text, "", 0)
+    assert (answer.input, answer.output) == (None, 3)
+
+
+def test_halves_of_characters_are_replaced_wherever_they_stand():
+    told = {"model": "m\ud800", "choices": [{"text": "a\ud83d\ude00\ud800", "finish_reason": "\udc00"}]}
+    answer = server.read(json.dumps(told), "ab" * 32, 0)
+    assert answer == Answer("ab" * 32, "a\U0001f600\ufffd", "\ufffd", "m\ufffd") == decoded(encoded(answer))
+    assert server.message('{"error": {"message": "no \\ud800"}}') == "no \ufffd"
 
 
 def until(condition):
