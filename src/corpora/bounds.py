@@ -129,7 +129,8 @@ class Numbered:
         counts = np.zeros((2, BINS), np.int64)
         for start in self._starts():
             numbers = self._read(name, start)
-            places = np.clip((numbers - low) / ((high - low) or 1) * BINS, 0, BINS - 1).astype(np.int64)
+            shares = (numbers / 2 - low / 2) / ((high / 2 - low / 2) or 1)  # of halves: a difference may be no number
+            places = np.clip(shares * BINS, 0, BINS - 1).astype(np.int64)
             kept = marked(marks, start, len(numbers))
             counts += np.bincount(places, minlength=BINS), np.bincount(places[kept], minlength=BINS)
         before, after = counts.tolist()

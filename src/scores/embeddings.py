@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.document import argument
-from distill.http_teacher.server import Connection, Unreadable, message
+from distill.http_teacher.server import OTHER, Connection, Unreadable, message
 from nmt_frontier.errors import UserError, command
 from scores import shards
 from scores.settings import EmbeddingsSection
@@ -54,7 +54,7 @@ def vectors_in(text: str, number: int) -> list[list[float]]:
     try:
         found = sorted(json.loads(text)["data"], key=lambda each: each["index"])
         vectors: list[list[float]] = [each["embedding"] for each in found]
-    except (ValueError, LookupError, TypeError):
+    except OTHER:
         raise Unreadable(f"no embeddings: {message(text)!r}") from None
     if [each["index"] for each in found] != [*range(number)]:
         raise Unreadable(f"{len(found)} embeddings of {number} sentences")
@@ -90,11 +90,11 @@ def of_command(settings: EmbeddingsSection) -> Embed:
 
 def unit(rows: Sequence[Sequence[float]], origin: str) -> Vectors:
     """The rows with length 1. Raises UserError for rows of different lengths, and for what has no direction."""
-    if len({len(row) for row in rows}) != 1:
-        raise UserError(f"{origin}: vectors of different lengths")
     try:
-        vectors = np.array(rows, np.float32)
-    except (ValueError, TypeError):
+        if len({len(row) for row in rows}) != 1:
+            raise UserError(f"{origin}: vectors of different lengths")
+        vectors = np.array([[*map(float, row)] for row in rows], np.float32)
+    except (ValueError, TypeError, OverflowError):
         raise UserError(f"{origin}: vectors that are no numbers") from None
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and lengths.all()):
@@ -127,7 +127,8 @@ def main() -> None:
     embed = of_server(settings) if settings.address else of_command(settings)
 
     def score(pairs: list[shards.Pair]) -> list[float]:
-        sources, targets = (embed([f"{settings.prefix}{text}" for text in side]) for side in zip(*pairs, strict=True))
+        vectors = embed([f"{settings.prefix}{text}" for side in zip(*pairs, strict=True) for text in side])
+        sources, targets = np.split(vectors, 2)  # of one call, so that all have the same length
         found = (
             margin(sources, targets, settings.neighbours) if settings.measure == "margin" else cosine(sources, targets)
         )

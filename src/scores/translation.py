@@ -28,7 +28,7 @@ def main() -> None:
             [*backward.score((target, source) for source, target in pairs)],
         )
         for one, other in zip(*found, strict=True):
-            yield dual(-one, -other)
+            yield dual(-one, -other) if one and other else 0.0  # no side without pieces is sure of the other
 
     files = [*args.models, *filter(None, [args.sentencepiece])]
     shards.write(args, files, score, "translation", args.threads)

@@ -156,7 +156,9 @@ def _score_problems(source: "StoredSource[Any]") -> Iterator[str]:
         return
     for name, score in source.entry.carried.items():
         for key, value in score.place().items():
-            if score.is_beside() and reader.timed:
+            if score.is_beside() and LANGUAGE in str(value):
+                yield f"score.{name}.{key}: {value} has {LANGUAGE} in it, but a score has one file for all sides"
+            elif score.is_beside() and reader.timed:
                 yield f"score.{name}.{key}: cues of {reader.format} have no lines that a file of scores could follow"
             elif not score.is_beside() and key != reader.score_key:
                 has = f"its scores have a {reader.score_key}" if reader.score_key else "name a file beside it"

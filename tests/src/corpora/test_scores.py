@@ -265,6 +265,15 @@ def test_scores_without_bounds_drop_nothing_and_monolingual_text_may_have_some(t
     assert histogram["before"][0] == 43 and {*counts["lengths"]} == {"source"}
 
 
+@pytest.mark.parametrize("numbers", [(1e308, -1e308), (0.0, 5e-324), (-0.0, 0.0)])
+def test_numbers_at_the_ends_of_what_there_is_have_a_histogram(tmp_path, numbers):
+    """Some tools write the largest number where a score is missing; the difference of two such is none."""
+    lines = [(f"word number {row}", repr(numbers[row % 2])) for row in range(200)]
+    kept, counts, _ = chain(tmp_path, lines, {"quality": {"column": 1, "best": 100}}, 1, rejected=False, sides=1)
+    assert len(kept) == 100 == sum(counts["scores"]["quality"]["after"])
+    assert sum(counts["scores"]["quality"]["before"]) == 200
+
+
 def test_own_scores_come_in_files_and_must_be_as_many(tmp_path):
     lines = [(f"word number {number}", f"Wort Nummer {number}") for number in range(100)]
     chain(tmp_path, [(*line, "0") for line in lines], {"x": {"column": 2}}, 2)
@@ -321,6 +330,10 @@ def test_mistakes_in_the_configuration():
         ({"file": "x.tmx", "score": {"a": {"column": 2}}}, "is not for the format tmx; its scores have a property"),
         ({"file": "x.po", "score": {"a": {"property": "b"}}}, "is not for the format po; name a file beside it"),
         ({"file": "x.jsonl", "score": {"a": {"column": 2}}}, "column: 2 is none of the names of columns"),
+        (
+            {"file": "x.{lang}", "score": {"a": {"file": "y.{lang}"}}},
+            "file: y.{lang} has {lang} in it, but a score",
+        ),
         ({"file": "x.{lang}.srt", "score": {"a": {"file": "y"}}}, "cues of subtitles have no lines"),
         ({"file": "x.tsv", "mirror": "x.{lang}", "score": {"a": {"column": 2}}}, "a file for each language has no 2"),
     ],

@@ -136,6 +136,18 @@ def test_dual_cross_entropy_is_that_of_the_paper():
 
 
 @pytest.mark.slow
+def test_a_side_without_pieces_is_no_translation(tmp_path):
+    """Forced decoding has nothing to say of it, and 0 would be the best of all cross-entropies."""
+    model, shared = tmp_path / "native-float32", folders() / "float32" / "sentencepiece.model"
+    read_ctranslate2.read(folders() / "ctranslate2").write("float32", model)
+    scored = corpus(tmp_path / "x.tsv.zst", [("▁", "▁"), ("▁", "a"), ("a", "▁")])
+    two = ("--models", model, model, "--threads", 1, "--sentencepiece", shared)
+    done = run("translation", "--input", scored, *two, "--output", tmp_path / "t.tsv.zst")
+    assert done.returncode == 0, done.stderr
+    assert numbers(tmp_path / "t.tsv.zst") == [0, 0, 0]
+
+
+@pytest.mark.slow
 def test_models_score_by_forced_decoding_with_their_own_pieces_or_those_of_the_study(tmp_path):
     model, shared = tmp_path / "native-float32", folders() / "float32" / "sentencepiece.model"
     read_ctranslate2.read(folders() / "ctranslate2").write("float32", model)
@@ -221,7 +233,10 @@ def test_vectors_of_a_server_are_in_the_order_of_the_sentences(address, monkeypa
         ([(401, {"error": "who?"})], "HTTP 401: who?"),
         ([(200, {"data": [{"index": n, "embedding": [0.0]} for n in range(5)]})], "a vector that is zero"),
         ([(200, {"data": [{"index": n, "embedding": [1.0] * (n + 1)} for n in range(5)]})], "of different lengths"),
-        ([(200, {"data": [{"index": n, "embedding": ["a"]} for n in range(5)]})], "no numbers"),
+        *[
+            ([(200, {"data": [{"index": n, "embedding": vector} for n in range(5)]})], "no numbers")
+            for vector in (["a"], 5, [[1]], [None], "AAAA", [10**400])
+        ],
     ],
 )
 def test_an_answer_that_is_none_is_one_line(address, answers, problem):
