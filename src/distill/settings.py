@@ -41,7 +41,7 @@ class TranslationSampling(Section):
 
     temperature: Annotated[Number, limits(minimum=0.001, maximum=1000)] = 1.0
     """Pieces are drawn by probability^(1 / temperature): below 1 probable ones more often."""
-    top_k: Natural = 0
+    top_k: Annotated[int, limits(minimum=0, maximum=2**31 - 1)] = 0
     """Draws from so many of the most probable pieces, 0 from all."""
     top_p: SomeShare = 1.0
     """Draws from the fewest pieces that have this probability together."""
@@ -104,7 +104,7 @@ class Scores(Section, kw_only=True):
     """For mbr: scores by a program of another environment, such as COMET's, instead of the metric
     (docs/teachers-and-students.md#scores-from-elsewhere). None if null."""
 
-    command: str
+    command: Annotated[str, limits(pattern=r"\S")]
     """A line for the shell. It reads lines of a source, a hypothesis and a reference with tabs between them, and writes
     a number for each, the higher the better."""
     references: bool = True

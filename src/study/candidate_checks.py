@@ -22,6 +22,8 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
                 own = f"{teacher} answers over HTTP (http.candidates)" if teacher else "original targets have none"
                 yield f"{path}.candidates: {own}; leave them out"
         yield from _choice_problems(path, entry)
+        if (entry.keep or 0) > (most := hypotheses(config, name)) > 1:
+            yield f"{path}.keep: {entry.keep:,} of {most:,} hypotheses; keep fewer, or give {_number_key(config, name)}"
         if entry.ensemble == "union":
             yield from _union_problems(path, entry, len(config.teachers))
         if entry.targets in SEVERAL and hypotheses(config, name) < 2:
@@ -37,6 +39,8 @@ def _number_key(config: StudyConfiguration, name: str) -> str:
 
 
 def _number_problems(path: str, made: CandidatesSection | DistillationSection, beam_size: int) -> Iterator[str]:
+    if made.sampling and isinstance(made, CandidatesSection) and made.beam_size:
+        yield f"{path}.beam_size: samples are drawn without a beam; leave one of both out"
     if made.sampling and made.n_best > MOST_SAMPLES:
         yield f"{path}.n_best: {made.n_best:,} samples of a sentence; the engine draws {MOST_SAMPLES:,}"
     if not made.sampling and made.n_best > (beam := made.beam_size or beam_size):
@@ -64,3 +68,5 @@ def _union_problems(path: str, entry: MixtureSection, teachers: int) -> Iterator
         yield f"{path}.ensemble: union is for translations by several teachers (teacher: null)"
     elif entry.targets == "best" or (entry.targets == "all" and entry.keep):
         yield f"{path}.ensemble: scores of several teachers do not compare, so none is the best; take mbr, or rescoring"
+    elif entry.drop_worst:
+        yield f"{path}.drop_worst: scores of several teachers do not compare, so none is the worst; take rescoring"

@@ -41,6 +41,7 @@ from train.settings import PLACED
 __all__ = ["place_problems", "problems", "teacher_problems"]
 
 ROLES_NEEDED = ("train", "dev", "test")
+WIDEST_BEAM = 256  # of the native engine (engine/search/search.cpp)
 COMPARED = "these tables compare it with other engines"
 
 
@@ -114,6 +115,8 @@ def teacher_problems(config: StudyConfiguration) -> Iterator[str]:
     for path, shape in shapes(config).items():
         if refused := engines.refusal(used, shape, (CTranslate2.name, Native.name)):
             yield f"{path}.shape: {refused}{remedy}"
+    if used.name == Native.name:
+        yield from _beam_problems(config)
     if distillation.sampling and not StudyPlan(config).teachers.computed:
         own = "their own samples (http.candidates, http.temperature)"
         yield f"distillation.sampling: all teachers answer over HTTP, which have {own}; leave it out"
@@ -127,6 +130,16 @@ def teacher_problems(config: StudyConfiguration) -> Iterator[str]:
             yield f"mixtures.{name}.candidates.sampling: {used.label} draws no samples here{remedy}"
         if mixture.ensemble == "token_by_token" and not used.ensembles:
             yield f"mixtures.{name}.ensemble: {used.label} decodes with one model{remedy}; or take rescoring"
+
+
+def _beam_problems(config: StudyConfiguration) -> Iterator[str]:
+    """Beams that are wider than the native engine has any."""
+    made = {f"mixtures.{name}.candidates": each.candidates for name, each in config.mixtures.items()}
+    sections = {"distillation": config.distillation, "back_translation": config.back_translation, **made}
+    for path, section in sections.items():
+        if section and not section.sampling and (section.beam_size or 0) > WIDEST_BEAM:
+            wider = f"the native engine has beams of {WIDEST_BEAM} at most"
+            yield f"{path}.beam_size: {wider}; take fewer, or distillation: {{engine: {CTranslate2.name}}}"
 
 
 def place_problems(config: StudyConfiguration) -> Iterator[str]:

@@ -47,7 +47,10 @@ def server_problems(path: str, address: str | None, key: str | None) -> Iterator
 
 def _option_problems(path: str, http: HttpSection) -> Iterator[str]:
     yield from (f"{path}.{name}: is not for options" for name in http.options if name in OWN)
-    if "max_tokens" in http.without and not isinstance(http.options.get(MOST_TOKENS), int):
+    most = http.options.get(MOST_TOKENS)
+    if MOST_TOKENS in http.options and not (type(most) is int and most > 0):
+        yield f"{path}.{MOST_TOKENS}: {most!r} is no number of tokens"
+    elif "max_tokens" in http.without and most is None:
         yield f"{path}: an answer needs a limit; without max_tokens give {MOST_TOKENS}"
 
 

@@ -1,5 +1,6 @@
 """Rules for the scores of corpora that a JSON schema cannot express."""
 
+import shlex
 from collections.abc import Iterator
 
 from corpora.settings import OWN_SCORES, Corpus
@@ -72,6 +73,9 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
     if section.model:
         yield from shape_problems("scores.model", section.model)
         yield from training_problems("scores.model.training", section.model.training)
+    scored = {name for name, each in config.corpora.items() if "domain" in (each.score or {})}
+    if near and scored and scored <= {*near}:
+        yield f"scores.domain.near: {' and '.join(sorted(scored))} would be compared with itself; score other text"
     if section.embeddings:
         yield from _embedding_problems(section.embeddings)
 
@@ -81,3 +85,8 @@ def _embedding_problems(section: EmbeddingsSection) -> Iterator[str]:
     if (section.address is None) == (section.command is None):
         yield f"{path}: needs either address or command; it has {'both' if section.command else 'neither'}"
     yield from http_checks.server_problems(path, section.address, section.key)
+    try:
+        if section.command is not None and not shlex.split(section.command):
+            yield f"{path}.command: names no program"
+    except ValueError as error:
+        yield f"{path}.command: {error}: {section.command}"

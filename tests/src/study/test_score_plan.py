@@ -129,6 +129,18 @@ def test_scores_are_estimated_and_best_shortens_what_follows():
             changed(scores=SCORED["scores"] | {"embeddings": {"address": "http://me:secret@a/v1"}}),
             "scores.embeddings.address: has not the form http://host:port/v1",
         ),
+        (
+            changed(scores=SCORED["scores"] | {"embeddings": {"command": "embed 'x"}}),
+            "scores.embeddings.command: No closing quotation: embed 'x",
+        ),
+        (
+            changed(scores=SCORED["scores"] | {"embeddings": {"command": " "}}),
+            "scores.embeddings.command: names no program",
+        ),
+        (
+            changed(scores=SCORED["scores"] | {"domain": {"near": ["ddtp-de"]}}),
+            "scores.domain.near: ddtp-de would be compared with itself",
+        ),
     ],
 )
 def test_mistakes(study, problem, tmp_path):
