@@ -7,13 +7,22 @@ may have worked for it.
 import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Annotated, TypedDict
+
+from msgspec import Meta
 
 from common import folder_lock
 from distill.settings import TokenPrices
 from nmt_frontier.errors import UserError
-from nmt_frontier.files import read_json, write_json
+from nmt_frontier.files import document, write_json
 
 MILLION = 1e6
+
+
+class Spent(TypedDict):
+    """The file."""
+
+    usd: Annotated[float, Meta(ge=0)]
 
 
 def usd(prices: TokenPrices | None, input: int, output: int) -> float:
@@ -28,7 +37,11 @@ class Budget:
         self._path, self._most, self._lock = path, most, threading.Lock()
         if most is not None:
             with self._locked():
-                write_json(path, {"usd": max(spent, read_json(path)["usd"] if path.exists() else 0.0)})
+                write_json(path, {"usd": max(spent, self._spent() if path.exists() else 0.0)})
+
+    def _spent(self) -> float:
+        problem = 'does not say what was spent; write {"usd": so many} into it, at least the sum of this teacher'
+        return document(self._path, Spent, problem)["usd"]
 
     def _locked(self) -> AbstractContextManager[object]:
         return folder_lock.lock(self._path.with_name(f".{self._path.name}.lock"))
@@ -45,8 +58,8 @@ class Budget:
 
     def _add(self, price: float, most: float = float("inf")) -> None:
         with self._lock, self._locked():
-            spent = read_json(self._path)["usd"]
+            spent = self._spent()
             if spent + price > most:
                 sums = f"{spent:.4f} USD of {most:g} are spent, and the next request may cost {price:.4f}"
                 raise UserError(f"http.budget: {sums}; answers are kept: raise it and run again")
-            write_json(self._path, {"usd": spent + price})
+            write_json(self._path, {"usd": max(spent + price, 0.0)})  # a sum of rounded numbers may be below

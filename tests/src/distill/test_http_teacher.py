@@ -214,6 +214,15 @@ def test_reservations_and_prices_add_up(tmp_path_factory, requests, most):
         assert paid <= most + 1e-9 and read_json(path)["usd"] == pytest.approx(paid, abs=1e-9)
 
 
+@pytest.mark.parametrize("written", ["", "{}", "[1]", '{"usd": "x"}', '{"usd": NaN}', '{"usd": -1}'])
+def test_a_file_that_does_not_say_what_was_spent_is_one_line(model, tmp_path, written):
+    """With NaN any sum would be within the budget."""
+    (tmp_path / "llm.spent.json").write_text(written)
+    with pytest.raises(UserError, match=r"llm.spent.json: .*does not say what was spent; write"):
+        asked(model, tmp_path, budget=1, prices=PRICES)
+    assert model.bodies == []
+
+
 def test_candidates_are_samples_with_their_shares(model, tmp_path):
     texts = [TEXTS[0]]
     lists, counts = asked(model, tmp_path, texts, candidates=4, temperature=0.7)
