@@ -104,7 +104,7 @@ def main() -> None:
 
     def made_of(part: list[NBestList]) -> Iterator[records.Record]:
         for each, scores in zip(part, scored(part, args.settings), strict=True):
-            yield each.source, json.dumps([round(score, 6) for score in scores])
+            yield each.source, json.dumps([float(f"{score:.9g}") for score in scores])
 
     def counts(lines: int, checksum: str) -> ScoredShard:
         return {"lines_out": lines, "sha256": checksum, "command": args.settings.command}

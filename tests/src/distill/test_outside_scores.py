@@ -66,5 +66,8 @@ def test_the_commands_choose_by_these_scores(tmp_path):
     select = ["--n-best-lists", lists, "--targets", "mbr", "--output", tmp_path / "out.tsv.zst", "--scores"]
     run("distill.select", *select, scores)
     assert [*records.read(tmp_path / "out.tsv.zst")] == [("s1", "bb", "-0.2000"), ("s3", "ccc", "-1.0000")]
+    small = {"command": LENGTHS.replace("length($2) * 10", "length($2) * 1e-12"), "references": False}
+    run("distill.score", json.dumps(small), "--n-best-lists", lists, "--output", scores)
+    assert [*records.read(scores)] == [("s1", "[1e-12, 2e-12]"), ("s2", "[]"), ("s3", "[3e-12]")]
     records.write(scores, [("s1", "[1, 2, 3]")])
     assert "record 1: scores of other n-best lists" in run("distill.select", *select, scores, code=1).stderr
