@@ -22,6 +22,8 @@ from nmt_frontier.text.tokenizers import Tokenizer
 
 LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")  # pieces of M2M100, NLLB and mBART
 
+REPLACED = "\ufffd"  # what a tokenizer writes for bytes that are no UTF-8
+
 
 class Teacher:
     """Translates text and scores translations.
@@ -49,17 +51,19 @@ class Teacher:
         two windows ahead.
 
         The list of a source of more than MAXIMUM_OUTPUT pieces is empty, because the model would read only part of it;
-        hypotheses that reach MAXIMUM_OUTPUT pieces are left out, because they may not have ended.
+        hypotheses that reach MAXIMUM_OUTPUT pieces are left out, because they may not have ended. So are those with
+        bytes that are no UTF-8, which samples may have (vocabulary.byte_fallback), if there are others.
         """
         encoded, weight = map(self._encode, sources), 1 if sampling else None
         whole = (pieces if len(pieces) <= MAXIMUM_OUTPUT else [] for pieces in encoded)
         for hypotheses in self._engine.n_best(whole, beam_size, n_best, self._begin, sampling):
             own = ((pieces[len(self._begin) :], score) for pieces, score in hypotheses)
-            yield [
+            texts = [
                 ScoredText(records.sentence(self._target.decode(pieces)), score, weight)
                 for pieces, score in own
                 if 0 < len(pieces) < MAXIMUM_OUTPUT
             ]
+            yield [each for each in texts if REPLACED not in each.text] or texts
 
     def _encode(self, source: str) -> Pieces:
         """The pieces of a source, with the prefix; none if it has none."""

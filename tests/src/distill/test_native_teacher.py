@@ -178,6 +178,15 @@ def test_the_same_lines_are_skipped(models):
     assert [*map(len, lists[1])] == [2, 0, 0, 2, 0, 2] and lists[1][0] == lists[1][-1]
 
 
+def test_bytes_that_are_no_text_are_left_out_beside_others(models, monkeypatch):
+    """Samples have some wherever all bytes are pieces; a sentence is not lost for it."""
+    texts = iter(["a", "b \ufffd", "a \ufffd", "\ufffd"])
+    monkeypatch.setattr(sides()[1].__class__, "decode", lambda self, pieces: next(texts))
+    teacher = Teacher(models / "plain" / "native-float32", sides())
+    found = [*teacher.translate(SENTENCES[:2], 2, 2)]
+    assert [[each.text for each in one] for one in found] == [["a"], ["a \ufffd", "\ufffd"]]
+
+
 def test_unfinished_hypotheses_are_left_out(models, monkeypatch):
     for module in ("teacher", "teacher_engines"):
         monkeypatch.setattr(f"distill.{module}.MAXIMUM_OUTPUT", 12)
