@@ -6,7 +6,7 @@ from nmt_frontier.search.sampling import MOST_SAMPLES
 from study.candidates import hypotheses, set_keys
 from study.configuration import StudyConfiguration
 from study.configuration.systems import CandidatesSection, DistillationSection, MixtureSection
-from study.systems import asked, mixture, translated_by
+from study.systems import asked, mixture, translated_by, weights
 
 SEVERAL = ("interpolated", "mbr", "all")  # targets that are chosen from several hypotheses
 
@@ -26,6 +26,7 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
             yield f"{path}.keep: {entry.keep:,} of {most:,} hypotheses; keep fewer, or give {_number_key(config, name)}"
         if entry.ensemble == "union":
             yield from _union_problems(path, entry, len(config.teachers))
+            yield from _original_problems(path, name, config)
         if entry.targets in SEVERAL and hypotheses(config, name) < 2:
             key = _number_key(config, name)
             yield f"{path}.targets: {entry.targets} needs several hypotheses; {key} is 1 (papers have 8)"
@@ -70,3 +71,14 @@ def _union_problems(path: str, entry: MixtureSection, teachers: int) -> Iterator
         yield f"{path}.ensemble: scores of several teachers do not compare, so none is the best; take mbr, or rescoring"
     elif entry.drop_worst:
         yield f"{path}.drop_worst: scores of several teachers do not compare, so none is the worst; take rescoring"
+
+
+def _original_problems(path: str, name: str, config: StudyConfiguration) -> Iterator[str]:
+    """Text without originals, near which interpolated translations are, gets the best ones, which a union lacks."""
+    entry = mixture(config, name)
+    if entry.targets == "interpolated":
+        corpora = {corpus: config.corpora.get(corpus) for corpus in weights(config, name)}
+        alone = [corpus for corpus, each in corpora.items() if each and each.role == "monolingual"]
+        alone += ["augmentation.source"] if entry.augmentation and entry.augmentation.source else []
+        if alone:
+            yield f"{path}.ensemble: {alone[0]} has no originals, and a union has no best; leave it out, or take mbr"

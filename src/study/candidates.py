@@ -48,13 +48,16 @@ def default(config: StudyConfiguration, teacher: str) -> Lists:
 
 
 def parts(config: StudyConfiguration, made: Lists) -> list[Lists]:
-    """The lists that others are made of: those of each teacher for all together, else themselves."""
+    """The lists that others are made of: those of each teacher for all together, else themselves.
+
+    A teacher behind HTTP has the same answers for all.
+    """
     if made.teacher not in (ENSEMBLE, UNION):
         return [made]
     how = made.name.split(MADE)[1:]
     return [
-        Lists(MADE.join([name, *how]), name, made.candidates) if how else default(config, name)
-        for name in config.teachers
+        Lists(MADE.join([name, *how]), name, made.candidates) if how and not entry.http else default(config, name)
+        for name, entry in config.teachers.items()
     ]
 
 

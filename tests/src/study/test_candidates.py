@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from common.document import short
-from study import config
+from distill.settings import HttpSection
+from study import candidate_checks, config
 from study.candidates import chosen, pairs
 from study.configuration import typed
+from study.configuration.systems import TeacherSection
 from study.plan import StudyPlan
 from study.rates import shipped
 from study.workload import Work
@@ -74,6 +77,25 @@ def test_a_union_is_chosen_from_the_lists_of_each_teacher():
     assert teachers.chosen_from("union") == ["wide", "narrow"] and "union" not in teachers.translating
     assert teachers.hypotheses("union") == 16 == pairs(plan.config, "x")
     assert "union" not in [*teachers.imitable, *teachers.foreign] and teachers.imitated == "narrow"
+
+
+def test_a_teacher_behind_http_brings_its_answers_to_a_union_of_samples():
+    study = several(targets="mbr", ensemble="union", candidates=SAMPLES).config
+    http = HttpSection(address="http://a/v1", model="m", candidates=3, temperature=1)
+    plan = StudyPlan(replace(study, teachers=study.teachers | {"llm": TeacherSection(http=http)}))
+    name = "samples16-temperature0.5-seed3"
+    assert plan.teachers.parts(f"union~{name}") == [f"wide~{name}", f"narrow~{name}", "llm"]
+    assert plan.teachers.hypotheses(f"union~{name}") == 16 + 16 + 3 and "llm" not in plan.teachers.translating
+
+
+def test_a_union_has_no_best_translation_of_text_without_originals():
+    def problems(**weights):
+        study = several(targets="interpolated", ensemble="union", weights=weights or None).config
+        return [problem for problem in candidate_checks.problems(study) if problem.startswith("mixtures.x.")]
+
+    assert problems(multi30k=1) == []
+    (problem,) = problems()
+    assert problem.startswith("mixtures.x.ensemble: captions has no originals, and a union has no best")
 
 
 def test_scores_of_a_program_have_a_name_of_their_own():
