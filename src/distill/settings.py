@@ -164,7 +164,8 @@ class HttpSection(Section, kw_only=True):
     )
     """Fields of a request that this server refuses. Without max_tokens, options need max_completion_tokens."""
     tries: Count = 3
-    """How often a text is asked for each candidate, with another seed each time, until an answer passes the checks."""
+    """How often a text is asked for each candidate, with another seed each time, until an answer passes the checks.
+    Without a temperature most servers answer the same again: take 1."""
     concurrency: Count = 8
     """Requests at a time. One shard asks at a time."""
     timeout: Positive = 120

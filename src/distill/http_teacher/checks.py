@@ -39,11 +39,13 @@ _EXPLANATION = re.compile(
     rf"^\W*((sure|certainly|of course|okay)\W+)?(here('s| is| are)|hier ist|voici)\b.{{0,60}}\b{_WORD}"
     rf"|^\W*((the|a|your|die|eine|la|une) )?{_WORD}\b[^.!?]{{0,40}}:"
     rf"|\b{_WORD} (of|for|von|de) (the|your|this|den|das)\b|\btranslates (to|as|into)\b"
-    r"|[.!?)\"”“»]\s*[(\[*_]*(note|explanation|anmerkung|hinweis)\b[^.!?]{0,20}:|```|</?think>",
+    r"|[.!?)\"”“»]\s*[(\[*_]*(note|explanation|anmerkung|hinweis)\b[^.!?]{0,20}:|```|</?think>"
+    r"|<\|\w+\|>|</?s>|<(start|end)_of_turn>|\[/?INST\]",  # what a wrong template leaves of a conversation
     re.IGNORECASE,
 )
 _QUOTES = "\"'“”„«»‘’「」"
-_QUOTED = re.compile(f"[{_QUOTES}][^{_QUOTES}]+[{_QUOTES}]")
+_MARKS = "*_`"  # of Markdown
+_QUOTED = re.compile(rf"[{_QUOTES}][^{_QUOTES}]+[{_QUOTES}]|([{_MARKS}]{{1,3}})[^{_MARKS}]+\1")
 
 
 def text_of(answer: Answer) -> str:
@@ -86,7 +88,7 @@ class Checks:
                 return reason
         if len(text.splitlines()) > 1:
             return "several_lines"
-        if _QUOTED.fullmatch(text) and source[0] not in _QUOTES:
+        if _QUOTED.fullmatch(text) and source[0] not in _QUOTES + _MARKS:
             return "quotes"
         return self._of_text(source, records.sentence(text))
 

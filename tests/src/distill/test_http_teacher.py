@@ -289,6 +289,7 @@ def test_a_line_that_was_cut_off_is_asked_again(model, tmp_path, capsys):
     ("Berlin", "Berlin"), ("New York", "New York"), ("Peugeot 206", "Peugeot 206"), ("No.", "Nein."), ("19", "19"),
     ("He said, \"Come here.\"", "„Komm her“, sagte er, „und bleib.“"),
     ("Note: this is a test.", "Hinweis: Das ist ein Test."),
+    ("**Never** press </s> here.", "**Drücken Sie hier nie </s>.**"),
     ("Translation: a difficult art.", "Übersetzung: eine schwierige Kunst."),
 ])  # fmt: skip
 def test_true_translations_pass(source, answer):
@@ -300,6 +301,10 @@ def test_true_translations_pass(source, answer):
     ("<think>Hmm, a dog. It runs", "explanation"), ("German: Ein brauner Hund läuft durch das Dorf.", "explanation"),
     ("Deutsch: Ein brauner Hund läuft durch das Dorf.", "explanation"),
     ("Ein brauner Hund läuft durch das Dorf. (Hinweis: „Dorf“ ist Neutrum.)", "explanation"),
+    *[(f"Ein brauner Hund läuft durch das Dorf.{left}", "explanation") for left in ("<|im_end|>", "</s>", " [/INST]")],
+    ("<start_of_turn>model Ein brauner Hund läuft durch das Dorf.", "explanation"),
+    *[(f"{mark}Ein brauner Hund läuft durch das Dorf.{mark}", "quotes") for mark in ("**", "_", "`")],
+    ("Ein *brauner* Hund läuft durch das Dorf.", None),
     ("Als KI kann ich das nicht beantworten, bitte entschuldigen Sie.", "refusal"),
     ("Ein brauner Hund \ufffd läuft durch das Dorf.", "control_characters"),
 ])  # fmt: skip
