@@ -105,7 +105,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault == "no_usage":
             return self.send(200, json.dumps(content(text, german(text)) | {"usage": None}).encode())
         told = {"error": {"message": f"{fault}: {self.headers['Authorization']}"}}  # some servers repeat the key
-        return self.send(int(fault), json.dumps(told).encode(), {"Retry-After": "0"} if fault == "429" else {})
+        wait = {"429": {"Retry-After": "0"}, "503": {"Retry-After": "0.5"}}  # the second is none that HTTP has
+        return self.send(int(fault), json.dumps(told).encode(), wait.get(fault, {}))
 
     def send(self, status, answer, headers=(), length=None):
         self.send_response(status)

@@ -7,7 +7,7 @@ from typing import Any
 
 import requests
 import urllib3
-from urllib3.exceptions import HTTPError, MaxRetryError, ProtocolError, ReadTimeoutError
+from urllib3.exceptions import HTTPError, InvalidHeader, MaxRetryError, ProtocolError, ReadTimeoutError
 from urllib3.util import Retry, Timeout
 
 from distill.http_teacher.kept import Answer
@@ -47,6 +47,16 @@ class Unreadable(Exception):  # noqa: N818 (an answer, which is asked for again)
     """No JSON, or another document than the API has."""
 
 
+class _Retries(Retry):
+    """For servers whose Retry-After is none that HTTP has, such as 0.5: as if they had said nothing."""
+
+    def parse_retry_after(self, retry_after: str) -> float:
+        try:
+            return super().parse_retry_after(retry_after)
+        except InvalidHeader:
+            return 0.0
+
+
 class Connection:
     """Sends JSON to one address, of several threads at a time. variable: name of that with the key, if it needs one.
     seconds: to wait for an answer. Raises UserError for a key that is absent or cannot be sent."""
@@ -55,7 +65,7 @@ class Connection:
         self._url, self._key = url, key(variable)
         self._headers = {"Content-Type": "application/json"}
         self._headers |= {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        retries = Retry(
+        retries = _Retries(
             total=ATTEMPTS, read=SILENT, other=0, status_forcelist=WORTH_RETRYING, allowed_methods=None,
             backoff_factor=BACKOFF_SECONDS, retry_after_max=LONGEST_WAIT, raise_on_status=False,
         )  # fmt: skip
