@@ -18,6 +18,8 @@
 #include "kernels/vector.h"
 #if defined(NMT_NEON)
 #include "kernels/dots_neon.h"
+#elif defined(__wasm_simd128__)
+#include "kernels/dots_simd128.h"
 #endif
 #if defined(NMT_EMULATED) && defined(NMT_AVXVNNI)
 #include "tests/vnni_emulation.h"
@@ -58,8 +60,8 @@ struct FloatDot {
   }
 };
 
-#if defined(NMT_NEON)
-// kernels/dots_neon.h
+#if defined(NMT_NEON) || defined(__wasm_simd128__)
+// kernels/dots_neon.h, kernels/dots_simd128.h
 #elif defined(__AVX2__) || defined(__AVX512F__)
 
 struct ShortDot {
@@ -145,6 +147,7 @@ struct ByteDot {
 // weights count 16 times, so that a mask is enough; without it, products of all inputs of a step are added in 16 bits.
 struct NibbleDot {
   using Sum = IntPart;
+  using Part = IntPart;  // the sum of a step
   using Vector = Ints;
   static constexpr bool kSubtracts = false;
   using Weights = ByteDot::Weights;
@@ -224,6 +227,7 @@ using ByteDot = IntegerDot<uint8_t, int8_t, 4, 2>;
 
 struct NibbleDot {
   using Sum = IntPart;
+  using Part = IntPart;  // the sum of a step
   using Vector = Ints;
   static constexpr bool kSubtracts = false;
   using Weights = ByteDot::Weights;

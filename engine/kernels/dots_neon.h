@@ -74,6 +74,7 @@ struct ByteDot {
 
 struct NibbleDot {
   using Sum = IntPart;
+  using Part = IntPart;
   using Vector = Ints;
   using Weights = ByteDot::Weights;
   static constexpr bool kSubtracts = ByteDot::kSubtracts;

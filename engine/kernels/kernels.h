@@ -16,7 +16,12 @@ constexpr int kScratch = 16 * kPagePositions;  // floats of scratch of attention
 constexpr int kMostUnits = 8192;               // maximum width of a model
 constexpr int padded(int channels) { return (channels + kPanel - 1) / kPanel * kPanel; }  // rounded up to whole panels
 constexpr int kShortInput = 4095;  // largest magnitude of an int16 input (kernels/dots.h)
-constexpr float kNever = -1e30f;   // score of a column that may not be chosen; e^kNever is 0
+#if defined(__wasm__)
+constexpr size_t kHalfBytes = 4;  // has no instruction that widens halves: they are kept as floats
+#else
+constexpr size_t kHalfBytes = 2;
+#endif
+constexpr float kNever = -1e30f;  // score of a column that may not be chosen; e^kNever is 0
 
 // How a product of many rows is cut into tiles, whose sums stay in registers: the default of the instruction set, tall
 // (many rows of few panels), square (few rows of more panels) or the registers of AMX (kernels/tiles.h), which are the
@@ -114,7 +119,8 @@ static inline int value_channels(const HeadShape& heads) {
 }
 // Bytes of a layer in a page.
 static inline size_t page_bytes(const HeadShape& heads) {
-  return (size_t)heads.count * (heads.channels + value_channels(heads)) * kPagePositions * (heads.half ? 2 : 4);
+  return (size_t)heads.count * (heads.channels + value_channels(heads)) * kPagePositions *
+         (heads.half ? kHalfBytes : 4);
 }
 
 struct ProductKernels {

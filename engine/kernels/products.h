@@ -48,8 +48,8 @@ NMT_INLINE typename Dot::Sum start(const Linear& weights, int channel, bool shif
   if constexpr (std::is_same_v<Dot, FloatDot>) sum = *(const StoredFloats*)(weights.bias + channel);
   if constexpr (std::is_same_v<Dot, ByteDot> || std::is_same_v<Dot, NibbleDot>)
     if (shifted != Dot::kSubtracts) {
-      sum = *(const StoredInts*)(weights.offset + channel);
-      if (Dot::kSubtracts) sum = -sum;
+      const IntPart offset = *(const StoredInts*)(weights.offset + channel);
+      sum = Dot::kSubtracts ? -offset : offset;
     }
   return sum;
 }
@@ -101,7 +101,7 @@ NMT_INLINE void add_multiples(const Operands& t, int row, int panel, NibbleDot::
   for (; rows < end; rows += kStepInputs, panels += kStepBytes, steps += kPanel)
     unrolled<kColumns>([&](auto c) NMT_LAMBDA {
       const char* const weights = panels + (c / kParts) * panel_bytes + (c % kParts) * kPartBytes;
-      IntPart parts[kRows] = {};
+      NibbleDot::Part parts[kRows] = {};
       unrolled<kStepBytes / kLine>([&](auto line) NMT_LAMBDA {
         if (row == 0 && c % kParts == 0) __builtin_prefetch(weights + line * kLine + kAhead);
         const auto loaded = NibbleDot::load(weights + line * kLine);

@@ -24,6 +24,8 @@
 #include "kernels/vector_avx2.h"
 #elif defined(NMT_NEON)
 #include "kernels/vector_neon.h"
+#elif defined(__wasm_simd128__)
+#include "kernels/vector_simd128.h"
 #else
 #include "kernels/vector_portable.h"
 #endif

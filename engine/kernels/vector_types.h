@@ -16,7 +16,11 @@ typedef FloatPart StoredFloats __attribute__((aligned(4), may_alias));
 typedef IntPart StoredInts __attribute__((aligned(4), may_alias));
 
 struct Half {  // a float in half precision (IEEE 754's binary16); not every compiler has a type for it
+#if defined(__wasm_simd128__)
+  float rounded;  // kHalfBytes
+#else
   uint16_t bits;
+#endif
 };
 struct Floats {
   FloatPart part[kParts];

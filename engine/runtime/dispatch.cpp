@@ -31,6 +31,7 @@ NMT_DECLARE(amx)
 NMT_DECLARE(neon)
 NMT_DECLARE(dotprod)
 NMT_DECLARE(i8mm)
+NMT_DECLARE(simd128)
 #undef NMT_DECLARE
 
 #define NMT_DECLARE(width)                               \
@@ -41,9 +42,12 @@ NMT_DECLARE(portable)
 NMT_DECLARE(avx2)
 NMT_DECLARE(avx512)
 NMT_DECLARE(neon)
+NMT_DECLARE(simd128)
 #undef NMT_DECLARE
 
 namespace {
+
+ProductKernels taken{};
 
 struct Set {
   const ProductKernels& products;
@@ -53,7 +57,14 @@ struct Set {
 
 // The sets that this CPU can run, narrowest first.
 std::vector<Set> runnable() {
-  std::vector<Set> sets = {NMT_KERNELS(portable, portable)};
+  std::vector<Set> sets;
+#if defined(NMT_HAS_PORTABLE)
+  sets.push_back(NMT_KERNELS(portable, portable));
+#endif
+#if defined(NMT_HAS_SIMD128)
+  sets.push_back(NMT_KERNELS(simd128, simd128));
+  if (taken.product) sets.push_back({taken, simd128::by_polynomials, simd128::by_library});
+#endif
 #if defined(__x86_64__)
   unsigned a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return sets;
@@ -127,6 +138,8 @@ const Kernels& kernels(bool polynomials) {
   }();
   return tables[polynomials];
 }
+
+void take_products(const ProductKernels& products) { taken = products; }
 
 const char* available_sets() {
   static const std::string names = [] {

@@ -9,6 +9,8 @@ namespace nmt {
 // avx512vnni or amx; neon, dotprod or i8mm. Throws Error for an unknown name and for a set that the CPU lacks.
 // polynomials: otherwise sigmoid and tanh are the C library's.
 const Kernels& kernels(bool polynomials = true);
+// Takes the products of another file as a further set, the widest one. Call it before all others.
+void take_products(const ProductKernels& products);
 // Names of the sets that this CPU has, narrowest first, separated by spaces.
 const char* available_sets();
 
