@@ -1,6 +1,6 @@
 # make demo: the default study, from text to the report.  make test: the checks of ten minutes; make test-long: the
 # others; make test-optional: those of optional packages and programs.
-# make docs: the site.
+# make docs: the site.  make web: the engine for browsers.
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 # An active virtual or conda environment is used as it is, but for conda's base; otherwise .venv is made.
 ENVIRONMENT := $(or $(VIRTUAL_ENV),$(if $(filter-out base,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX)),.venv)
@@ -10,7 +10,7 @@ PACKAGES = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("pure
 CORES ?= all
 CLUSTER_RECORD ?= results/reference/cluster
 
-.PHONY: demo test test-long test-optional lint test-cluster docs pages install wheels reference lock build/images/pipeline.tar
+.PHONY: demo test test-long test-optional lint test-cluster docs pages install web wheels reference lock build/images/pipeline.tar
 
 install: $(INSTALLED)
 
@@ -49,7 +49,7 @@ test: lint
 # The other tests: sanitizers, AArch64 under qemu, further studies and trainings, replicas, images, notebooks, the site.
 # That of a cluster is test-cluster, as it mostly waits.
 test-long: install
-	@$(call debian,qemu-user g++-aarch64-linux-gnu) || true
+	@$(call debian,qemu-user g++-aarch64-linux-gnu emscripten) || true
 	$(PYTEST) -m "long and not optional"
 
 # As root on Debian, packages of the distribution: $(call debian,PACKAGES).
@@ -104,8 +104,14 @@ docs: pages
 # The runtime for other machines, in build/dist: the wheels of all platforms, or of some,
 # make wheels PLATFORMS="manylinux_2_28_x86_64 win_amd64".
 wheels: install
+	@$(call debian,emscripten) || true
 	@rm -rf build/dist
 	$(BIN)/python engine/wheels.py build/dist $(if $(PLATFORMS),--platforms $(PLATFORMS))
+
+# The engine as WebAssembly, in web/: emscripten makes it, which Debian has. The next `make install` takes it along.
+web: install
+	@$(call debian,emscripten) || true
+	$(BIN)/python engine/webassembly.py
 
 # The picture of the README.
 docs/front.png: results/reference/multi30k/measurements.json | install

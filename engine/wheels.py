@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+import webassembly
 from build import ENGINE, GLIBC, INSTALL, wheel, zig
 
 CHECKS = ENGINE.parent / "requirements-wheel.lock"
@@ -81,6 +82,10 @@ def main() -> None:
 
     subprocess.run([*INSTALL, "--require-hashes", "-r", str(CHECKS)], check=True)
     args.output.mkdir(parents=True, exist_ok=True)
+    if shutil.which(webassembly.COMPILER):
+        webassembly.build()
+    else:
+        print(f"{webassembly.NEEDED}: these wheels have no page", file=sys.stderr)
     for tag in args.platforms:
         with tempfile.TemporaryDirectory() as scratch:
             build(tag, args.output, Path(scratch))

@@ -100,6 +100,15 @@ def test_each_wheel_has_the_library_of_its_tag_with_the_whole_interface():
         assert not re.search(rb"lib(std)?c\+\+(-6)?\.(so|dll|1\.dylib)|libgcc_s", library), path.name  # of C++: inside
 
 
+def test_each_wheel_has_the_engine_for_browsers():
+    if not (wheels := [*(ROOT / "build" / "dist").glob("*.whl")]) or not shutil.which("em++"):
+        pytest.skip("make wheels has built none here, or there is no emscripten")
+    for path in wheels:
+        with zipfile.ZipFile(path) as archive:
+            assert archive.getinfo("nmt_frontier/web/engine.wasm").file_size <= 1_000_000, path.name
+            assert {"nmt_frontier/web/engine.js", "nmt_frontier/web/translator.js"} <= {*archive.namelist()}, path.name
+
+
 @pytest.mark.parametrize("options", [{}, {"beam_size": 4}, {"html": True, "recase": True}])
 def test_it_translates_the_same_bytes(bare, options):
     lines = [*sentences(20), "A <b>DOG</b> RUNS"]
