@@ -87,12 +87,15 @@ def firefox(model: Path, output: Path) -> None:
     output.write_bytes(head + struct.pack("<Q", padding) + bytes(padding) + b"".join(part for *_, part in items))
 
 
-def make(name: str, spm: Path, folder: Path) -> Path:
-    """The folders of a study's system with an untrained model, and the file in Firefox' format beside them."""
+def make(name: str, spm: Path, folder: Path, train: Callable[..., object] = untrained_marian.make) -> Path:
+    """The folders of a study's system, and the file in Firefox' format beside them.
+
+    train: writes Marian's files of a shape, with a vocabulary, into a folder; by default an untrained model.
+    """
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(spm))
     words = [pieces.id_to_piece(number) for number in range(2, len(pieces))]
     write_text(entries := folder / "vocabulary.txt", "".join(f"{word}\n" for word in [*opennmt_tf.CONTROL, *words]))
-    untrained_marian.make(shape(registry()[name]), entries, folder / "training")
+    train(shape(registry()[name]), entries, folder / "training")
     generator = random.Random(1)
     lines = (f"{target} {source} 0.05\n" for source in words for target in generator.sample(words, BEST))
     write_text(shortlist := folder / "lex.txt", "".join(lines))
