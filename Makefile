@@ -20,7 +20,7 @@ install: $(INSTALLED)
 # compile what it imports. Some packages hold examples that do not compile, and tests.
 BUILD_TOOLS := cmake|ninja|packaging|pathspec|scikit-build-core|setuptools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
-$(INSTALLED): requirements.lock pyproject.toml $(wildcard engine/*.* engine/*/*.* engine/python/*/*.py engine/python/*/*/*.py)
+$(INSTALLED): requirements.lock pyproject.toml $(wildcard engine/*.* engine/*/*.* engine/python/*/*.py engine/python/*/*/*.py web/*.* web/page/*.*)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(ENVIRONMENT)
 	@awk '/^[^ #]/ {wanted = /^($(BUILD_TOOLS))==/} wanted' requirements.lock | $(PIP) --require-hashes -r /dev/stdin
 	@$(PIP) --no-build-isolation --editable .

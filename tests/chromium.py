@@ -13,6 +13,12 @@ OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm
 START = 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"'  # Chromium reads from 3 and writes to 4
 
 
+def waiting(condition: str, seconds: float) -> str:
+    """An expression that waits until another one is true, and tells whether it came true in this time."""
+    poll = f"(async () => {{ for (let i = 0; i < {int(seconds * 20)}; i++) {{ if ({condition}) return true;"
+    return poll + " await new Promise(done => setTimeout(done, 50)); } return false; })()"
+
+
 class Browser:
     """One page of a browser; ``events`` are the messages that it sent on its own, by their method."""
 
@@ -54,12 +60,12 @@ class Browser:
         message, _, self._buffer = self._buffer.partition(b"\0")
         return json.loads(message)
 
-    def open(self, path: Path, width: int = 1280, height: int = 900) -> None:
-        """Open a file in a window of this size."""
+    def open(self, page: Path | str, width: int = 1280, height: int = 900) -> None:
+        """Open a file or an address in a window of this size."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.send("Emulation.setDeviceMetricsOverride", **size)
         self.events.clear()
-        self.send("Page.navigate", url=path.resolve().as_uri())
+        self.send("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
 
     def run(self, script: str) -> Any:
         """The value of an expression, awaited. Raises RuntimeError where the script fails."""
@@ -70,9 +76,7 @@ class Browser:
 
     def wait(self, condition: str, seconds: float = 30) -> None:
         """Until an expression is true. Raises RuntimeError where it does not come true."""
-        steps = int(seconds * 20)
-        poll = f"(async () => {{ for (let i = 0; i < {steps}; i++) {{ if ({condition}) return true;"
-        if not self.run(poll + " await new Promise(done => setTimeout(done, 50)); } return false; })()"):
+        if not self.run(waiting(condition, seconds)):
             raise RuntimeError(f"never true: {condition}")
 
     def failures(self) -> list[str]:
@@ -98,6 +102,10 @@ class Browser:
         code = {"Enter": 13, "Tab": 9, " ": 32}[name]
         for kind in ("keyDown", "keyUp"):
             self.send("Input.dispatchKeyEvent", type=kind, key=name, text=text, windowsVirtualKeyCode=code)
+
+    def write(self, text: str) -> None:
+        """Type a text into the element that has the focus."""
+        self.send("Input.insertText", text=text)
 
     def close(self) -> None:
         self._process.kill()

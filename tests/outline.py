@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 class Outline(HTMLParser):
     """Tags that are opened and closed in order, the text, and the addresses that something is loaded from."""
 
-    EMPTY = frozenset({"meta", "br", "img", "input"})
+    EMPTY = frozenset({"meta", "br", "img", "input", "link"})
 
     def __init__(self, text):
         super().__init__()

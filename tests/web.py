@@ -21,7 +21,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(http.server.SimpleHTTPRequestHandler):
     server: Server
 
     def do_HEAD(self):
@@ -43,6 +43,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return self.send_error(416)
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(content) - start))
+        self.send_header("Content-Type", "text/html" if self.path == "/" else self.guess_type(self.path))
         if self.server.tag:
             self.send_header("ETag", self.server.tag)
         self.end_headers()

@@ -1,9 +1,11 @@
-"""The command ``nmt-frontier``: translate text, import a model, describe a model folder, measure its speed.
+"""The command ``nmt-frontier``: translate text, import a model, describe a model folder, put it on a page, measure its
+speed.
 
 - ``translate``: translate text line by line, resumably
 - ``import_model``: make model folders of a model that was trained elsewhere
 - ``decoding``: the options of commands that decode
 - ``describe``: say what a model folder is, and what decodes it here
+- ``web``: write a page that translates in the browser; ``single_page``: as one HTML file
 - ``benchmark``: measure how fast a model folder translates here
 - ``guard``: a child process for a command that may run out of memory
 """
@@ -22,6 +24,7 @@ COMMANDS = {
     "translate": ("translate", "translate text with a model folder"),
     "import": ("import_model", "make model folders of a model of another toolkit"),
     "describe": ("describe", "say what a model folder is, and what decodes it here"),
+    "web": ("web", "write a page that translates with a model folder in the browser"),
     "benchmark": ("benchmark", "measure how fast a model folder translates a text here"),
 }
 PACKAGES = ("cmake", "pkgconfig")  # folders beside this package's modules
