@@ -63,7 +63,7 @@ debian = if command -v apt-get > /dev/null && test $$(id -u) = 0; then \
 OPTIONAL := build/optional
 OPTIONAL_LOCKS := $(patsubst %,requirements-%.lock,huggingface tokenizers marian parquet slurm)
 test-optional: $(OPTIONAL)/.installed
-	@$(call debian,chromium buildah busybox-static texlive-latex-recommended)
+	@$(call debian,chromium firefox-esr esbuild buildah busybox-static texlive-latex-recommended)
 	PYTHONPATH=$(abspath $(OPTIONAL))$${PYTHONPATH:+:$$PYTHONPATH} $(PYTEST) -m optional
 
 $(OPTIONAL)/.installed: requirements.lock $(OPTIONAL_LOCKS) | install
