@@ -15,6 +15,7 @@ one paper are in the folder of the paper (``papers``). The others:
 Pages and files, each made by a command:
 
 - ``study_page``, with ``ablation_table`` and ``recommendation``; ``front_page`` and ``corpora_page`` (HTML)
+- ``try_page``: the best student, which translates in the browser (HTML)
 - ``front_styles``: how points of ``front_page`` look
 - ``price``: USD, where no machine was named
 - ``samples``: sentences

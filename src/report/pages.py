@@ -145,6 +145,7 @@ def page_options(study: Kept, output: Path) -> argparse.Namespace:
         trained=study.inputs(SUBJECTS["training"].files),
         samples=study.path("samples.json"),
         front_page=output / "front.html",
+        try_page=None,  # models are not kept
         output=output / "report.html",
         **{key: path if path.exists() else None for key, path in pictures.items()},
     )

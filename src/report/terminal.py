@@ -25,6 +25,7 @@ OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # characters that a terminal would
 WORTH_OPENING = {  # files of the report
     "report.html": "which model to ship and why, on one page",
     "front.html": "every measurement, with its command",
+    "try.html": "the best student, which translates on the page",
     "samples.md": "more sentences, as all systems translate them",
 }
 

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import native
+import page_parts
 import pytest
 from outline import Outline
 
@@ -17,18 +18,12 @@ from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json, write_json
 
 ROOT = Path(__file__).parents[2]
-ENGINE = {"engine.js": "const engine = () => import.meta.url;\nexport default engine;\n", "engine.wasm": "\0asm"}
 MODULE = re.compile(r'from "(\.[^"]+)"|new URL\("(\./[^"]+)"')
 
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    """The files of a page, whose engine has no code, as only Emscripten makes that."""
-    folder = tmp_path_factory.mktemp("parts")
-    shutil.copytree(ROOT / "web", folder, dirs_exist_ok=True)
-    for name, text in ENGINE.items():
-        (folder / name).write_text(text)
-    return folder
+    return page_parts.write(tmp_path_factory.mktemp("parts"))
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +90,7 @@ def test_a_single_file_has_everything_inside(model, tmp_path, capsys):
     about = json.loads(files.pop("manifest.json"))
     for file in about["files"]:
         assert hashlib.sha256(files.pop(file["name"])).hexdigest() == file["sha256"]
-    assert files.pop("engine.wasm").decode() == ENGINE["engine.wasm"]
+    assert files.pop("engine.wasm").decode() == page_parts.ENGINE["engine.wasm"]
     program = files.pop("worker.js").decode()
     assert not files
     assert all(f"class {name}" in program for name in ("Translator", "Arguments")) and "function paragraphs" in program

@@ -1,5 +1,6 @@
 # Everything that people look at, made from measurements.json, the counts, the learning curves and the translations.
 from findings.best_model import RULE
+from nmt_frontier.command import web
 from report.registry import SUBJECTS, subject
 
 FRONTS = ["front_speed", "published"]
@@ -8,6 +9,14 @@ ROUNDED = [type for type in study.models.types if type != "float32" and type in 
 ROUNDING = (
     "float32" in study.models.types and ROUNDED and study.models.quantized
 )  # whether the rule quantization has work
+
+# Students that a page can translate with, where the engine for browsers is installed.
+TRIED = [
+    folder
+    for system in study.models.exported
+    if system in study.systems.students and "int8" in study.models.types and not web.missing()
+    for folder in study.models.native(system)
+]
 
 
 rule measurements:
@@ -225,12 +234,33 @@ rule front_page:
         " --output {output.page} 2> {log}"
 
 
+rule try_page:
+    """The best student on a page that translates."""
+    input:
+        measurements=rules.score.output.measurements,
+        models=TRIED,
+    output:
+        page=f"{study.report}/try.html",
+    log:
+        f"{study.folder}/logs/try_page.log",
+    benchmark:
+        f"{study.folder}/benchmarks/try_page.tsv"
+    resources:
+        **growing(mem_mb=500, runtime=10),
+    params:
+        study=study.folder,
+    shell:
+        "python -m report.try_page --measurements {input.measurements} --study {params.study}"
+        " --output {output.page} 2> {log}"
+
+
 rule page:
     """The story of the study on one page that needs no other file."""
     input:
         measurements=rules.score.output.measurements,
         front=f"{study.report}/front_column.svg",
         front_page=rules.front_page.output.page,
+        try_page=rules.try_page.output.page if TRIED else [],
         gap=f"{study.report}/gap.json" if study.teachers.imitated else [],
         gap_picture=f"{study.report}/gap.svg" if study.teachers.imitated else [],
         quantization=rules.quantization.output.json if ROUNDING else [],
@@ -256,6 +286,7 @@ rule page:
         **growing(mem_mb=500, runtime=10),
     params:
         note=lambda w: study.note,
+        try_page=lambda w, input: f"--try-page {input.try_page}" if input.try_page else "",
         gap=lambda w, input: (f"--gap {input.gap} --gap-picture {input.gap_picture}" if input.gap else ""),
         quantization=lambda w, input: (f"--quantization {input.quantization}" if input.quantization else ""),
         robustness=lambda w, input: (
@@ -275,7 +306,7 @@ rule page:
         ),
     shell:
         "python -m report.study_page --measurements {input.measurements} --front {input.front}"
-        " --front-page {input.front_page} {params.gap} {params.quantization} {params.robustness} {params.trained}"
+        " --front-page {input.front_page} {params.try_page} {params.gap} {params.quantization} {params.robustness} {params.trained}"
         " --learning {input.learning} --funnel {input.funnel} --lengths {input.lengths} --samples {input.samples}"
         " --benchmarks {params.benchmarks} --note {params.note:q} {params.configuration}--corpora {params.corpora}"
         " {params.scored}--dev {params.dev} --timed {params.timed} --record {output.record} --output {output.page} 2> {log}"

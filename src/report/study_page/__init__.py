@@ -39,6 +39,7 @@ ROLES = {  # names of one and of several in a sentence
     "imported": ("imported model", "imported models"),
 }
 PICTURES = ("front", "gap_picture", "funnel", "lengths", "robustness_picture")  # options with their files
+LINKED = ("front_page", "try_page")  # options with pages beside this one
 SHARD = re.compile(r"_\d+-of-\d+$")  # the end of the name of a job that is split
 LEAST_SECONDS = 1.0
 MIB = 1.048576  # MB; Snakemake's unit of memory
@@ -132,7 +133,7 @@ def page(records: list[Measurement], args: argparse.Namespace) -> str:
         rule=best_model.RULE,
         marks=captions.marks(records),
         cpu=captions.cpu(records[0]),
-        front_page=args.front_page and os.path.relpath(args.front_page, args.output.parent),
+        **{key: (page := getattr(args, key)) and os.path.relpath(page, args.output.parent) for key in LINKED},
         ideas=ablation_table.tables(records, gap, learning, (rounded.get("system"), rounded.get("elsewhere", []))),
         robustness=robustness.section(robustness.read(args.robustness)) if args.robustness else None,
         samples=found.samples,

@@ -39,6 +39,7 @@ def main() -> None:
     parser.add_argument("--measurements", type=there, required=True, help="measurements.json of a study")
     parser.add_argument("--front", type=there, help="picture of the front")
     parser.add_argument("--front-page", type=Path, help="page of report.front_page, which the page links to")
+    parser.add_argument("--try-page", type=Path, help="page of report.try_page, which the page links to")
     parser.add_argument("--gap", type=there, help="gap.json of measure.teacher_student")
     parser.add_argument("--gap-picture", type=there, help="picture of the gap")
     parser.add_argument("--quantization", type=there, help="JSON of export.quantization")

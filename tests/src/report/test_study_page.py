@@ -80,11 +80,12 @@ def test_page_needs_no_other_file_and_shows_nothing_twice(tmp_path):
         names[name].write_text(f"<svg><title>{name}</title></svg>")
     options = [part for name, file in names.items() for part in (f"--{name}", file)]
     options += [*training(tmp_path), "--quantization", reference / "quantization.json", "--note", "synthetic <text>"]
-    options += ["--front-page", tmp_path / "front.html"]
+    options += ["--front-page", tmp_path / "front.html", "--try-page", tmp_path / "try.html"]
     text = render(tmp_path, *options, measurements=reference / "measurements.json")
     outline = Outline(text)
-    pictures = [address for address in outline.loaded if address != "front.html"]  # a link
+    pictures = [address for address in outline.loaded if not address.endswith(".html")]  # a link
     assert len(pictures) == 5 == len(set(pictures)) and all(name.startswith("data:image/") for name in pictures)
+    assert set(outline.loaded) - set(pictures) == {"front.html", "try.html"}
     assert html.escape("synthetic <text>") in text and "<text>" not in text
     shown = "".join(outline.text)
     assert "In Snakemake's report, where this link does not work" in shown

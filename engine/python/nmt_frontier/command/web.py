@@ -27,6 +27,11 @@ FILES = ("index.html", "page/page.js", "page/style.css", *MODULES, "engine.wasm"
 FORMAT = 1  # of the manifest
 
 
+def missing() -> Path | None:
+    """The first file of pages that is not installed."""
+    return next((PAGE / name for name in FILES if not (PAGE / name).exists()), None)
+
+
 def model_files(folder: Path, description: Description) -> list[str]:
     """What the engine reads of a model folder. Raises UserError for a model that a page cannot have."""
     if description.engine != Native.name:
@@ -36,8 +41,8 @@ def model_files(folder: Path, description: Description) -> list[str]:
         raise UserError(f"{folder}: has no {tokenizers.SHARED}; a page takes models with SentencePiece alone")
     candidates = [native_files.MAP] * description.vocabulary_map
     files = [model_folder.DESCRIPTION, native_files.WEIGHTS, native_vocabulary.NAME, *candidates, *tokenizer]
-    if missing := [name for name in files if not (folder / name).is_file()]:
-        raise UserError(f"{folder / missing[0]}: is missing; export the model again")
+    if absent := [name for name in files if not (folder / name).is_file()]:
+        raise UserError(f"{folder / absent[0]}: is missing; export the model again")
     return files
 
 
@@ -82,8 +87,8 @@ def write(model: Path, output: Path, note: str | None = None, single: bool = Fal
     description = model_folder.describe(model)
     files = model_files(model, description)
     model_folder.check(model, description)
-    if missing := [name for name in FILES if not (PAGE / name).exists()]:
-        raise UserError(f"{PAGE / missing[0]}: is missing; this nmt-frontier was built without Emscripten")
+    if absent := missing():
+        raise UserError(f"{absent}: is missing; this nmt-frontier was built without Emscripten")
     about = manifest(model, files, description, note)
     if single:
         write_text(output, single_page.html(PAGE, model, about))
