@@ -6,7 +6,7 @@ it where the file is missing.
 
 What `make pages` made lies on the site beside the JSON that it is made from. It is not in the repository, so pages
 name it without a link, as `build/pages/demo/table.md` or, in the README of the study, as `table.md`; on the site the
-name becomes a link.
+name becomes a link. So does that of the demo's page that translates, where the demo has run.
 """
 
 import os
@@ -24,6 +24,7 @@ PUBLIC = (
     *("src", "tests", "workflow"),
 )
 MADE, KEPT = Path("build/pages"), Path("results/reference")
+TRY = Path("results/demo/report/try.html")
 NAMED = re.compile(r"(?<![\[`])`([\w./-]+)`(?![\]`])")
 HIDDEN = {"__pycache__", "nmt_frontier_pipeline.egg-info"}
 
@@ -40,6 +41,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     own = [File(str(path), str(ROOT), config.site_dir, config.use_directory_urls) for path in public_files()]
     known = {file.src_uri for file in own}
     made = {str(KEPT / path.relative_to(ROOT / MADE)): path for path in made_files()}
+    made |= {str(TRY): ROOT / TRY} if (ROOT / TRY).exists() else {}
     generated = [
         File.generated(config, name, abs_src_path=str(path)) for name, path in made.items() if name not in known
     ]
@@ -59,6 +61,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         below = MADE in name.parents
         target = KEPT / name.relative_to(MADE) if below else Path(os.path.normpath(folder / name))
         made = KEPT in target.parents and (ROOT / MADE / target.relative_to(KEPT)).is_file()
+        if name == TRY and (ROOT / TRY).exists():
+            target, made = TRY, True
         return f"[`{name.name if below else name}`]({os.path.relpath(target, folder)})" if made else found[0]
 
     return NAMED.sub(linked, markdown)

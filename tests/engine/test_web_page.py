@@ -185,8 +185,3 @@ def test_without_the_engine_for_browsers(model, tmp_path, monkeypatch):
     monkeypatch.setattr(web, "PAGE", tmp_path / "none")
     with pytest.raises(UserError, match="is missing; this nmt-frontier was built without Emscripten"):
         web.write(model, tmp_path / "page")
-
-
-def test_the_npm_package_has_the_version_of_the_wheel():
-    version = re.search(r'^version = "(.*)"', (ROOT / "engine" / "pyproject.toml").read_text(), re.MULTILINE)
-    assert version and read_json(ROOT / "web" / "package.json")["version"] == version[1]

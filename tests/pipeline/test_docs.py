@@ -84,6 +84,11 @@ def test_names_of_generated_files_are_links_on_the_site(tmp_path, monkeypatch):
 
     assert linked("results/reference/x/README.md", "`table.md`") == "[`table.md`](table.md)"
     assert linked("docs/y.md", "`build/pages/x/table.md`") == "[`table.md`](../results/reference/x/table.md)"
+    page = "`results/demo/report/try.html`"
+    assert linked("docs/y.md", page) == page
+    (tmp_path / "results/demo/report").mkdir(parents=True)
+    (tmp_path / "results/demo/report/try.html").touch()
+    assert linked("docs/y.md", page) == f"[{page}](../results/demo/report/try.html)"
     for text in ("`gone.md`", "[`table.md`](other.md)", "``table.md``", "`x/table.md`"):
         assert linked("results/reference/x/README.md", text) == text
 
@@ -237,6 +242,7 @@ def test_there_is_one_version():
         "pyproject.toml": r'^version = "(.*)"$',
         "engine/pyproject.toml": r'^version = "(.*)"$',
         "engine/python/nmt_frontier/bindings.py": r'^__version__ = "(.*)"$',
+        "web/package.json": r'^  "version": "(.*)",$',
         "CITATION.cff": r"^version: (.*)$",
     }
     assert {name: matches(name, form) for name, form in places.items()} == {name: [newest] for name in places}
