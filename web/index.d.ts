@@ -51,7 +51,14 @@ export class WorkerTranslator {
   translate(lines: Iterable<string>, options?: Options & { signal?: AbortSignal }): Promise<Line[]>;
   translateText(
     text: string,
-    options?: Options & { signal?: AbortSignal; mark?: string; onUpdate?: (text: TranslatedText) => void },
+    options?: Options & {
+      signal?: AbortSignal;
+      /** Of the language to translate to, in a model of many: >>de<<. */
+      mark?: string;
+      /** Of the text, in a model of many: a tag of BCP 47. */
+      language?: string;
+      onUpdate?: (text: TranslatedText) => void;
+    },
   ): Promise<TranslatedText>;
   close(): void;
 }

@@ -52,8 +52,9 @@ export class WorkerTranslator {
    * The translation of a text: its paragraphs, lists of sentences with `source`, the spaces `behind` it, and its
    * translation, `line`; and the milliseconds, words and number of those sentences that were not known from calls
    * before. onUpdate: is called with the same object whenever more of it is there. mark: of a language, as >>de<<.
+   * language: of the text, if the model has several.
    */
-  async translateText(text, { signal, onUpdate = () => {}, mark = "", ...options } = {}) {
+  async translateText(text, { signal, onUpdate = () => {}, mark = "", language, ...options } = {}) {
     const result = { paragraphs: [], sentences: 0, words: 0, milliseconds: 0, done: false };
     let flat = [];
     const split = ({ paragraphs }) => {
@@ -68,7 +69,7 @@ export class WorkerTranslator {
       result.milliseconds += milliseconds;
       onUpdate(result);
     };
-    await this.#call({ type: "translateText", text, mark, options }, { split, lines: take }, signal);
+    await this.#call({ type: "translateText", text, mark, language, options }, { split, lines: take }, signal);
     result.done = true;
     onUpdate(result);
     return result;
@@ -91,7 +92,8 @@ export class WorkerTranslator {
       };
       if (signal?.aborted) return reject(signal.reason);
       signal?.addEventListener("abort", stop);
-      this.#calls.set(id, { ...handlers, done: resolve, failed: found => reject(new Error(found.message)), ended: reject });
+      const failed = found => reject(new Error(found.message));
+      this.#calls.set(id, { ...handlers, done: resolve, failed, ended: reject });
       this.#worker.postMessage({ ...message, id });
     });
     return ended.finally(() => {

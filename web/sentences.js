@@ -1,11 +1,13 @@
 // The sentences of a text, by Unicode's rules as the browser has them, and abbreviations, which these rules lack.
 
 // A full stop behind one of these ends no sentence; behind NUMBERED none if a number follows.
-const ABBREVIATIONS = new Set(
-  "Capt Col Dr Gen Gov Hon Lt Mr Mrs Ms Mt Mx Prof Rep Rev Sen Sgt St vs bzw ca evtl ggf inkl sog vgl zzgl Hr Hrn Mme Mlle Sra Srta".split(" "),
+const words = text => new Set(text.split(" "));
+const ABBREVIATIONS = words(
+  "Capt Col Dr Gen Gov Hon Lt Mr Mrs Ms Mt Mx Prof Rep Rev Sen Sgt St vs " +
+    "Hr Hrn Mlle Mme Sra Srta bzw ca evtl ggf inkl sog vgl zzgl",
 );
-const NUMBERED = new Set("Abb Abs Art Bd Ch Eq Fig Kap No Nr Nos pp Sec Tab Vol".split(" "));
-const ORDINALS = new Set("bs cs da de et fi fo hr hu is lb lv nb nn no pl sk sl sr".split(" ")); // write them with a full stop
+const NUMBERED = words("Abb Abs Art Bd Ch Eq Fig Kap No Nos Nr Sec Tab Vol pp");
+const ORDINALS = words("bs cs da de et fi fo hr hu is lb lv nb nn no pl sk sl sr"); // languages: 3. is the third
 const LAST_WORD = /(?:^|[^\p{L}\p{N}])(\p{L}+|\p{N}{1,2})\.\s*$/u;
 const BREAK = /\r\n|[\n\r\u2028\u2029]/;
 // Where Intl.Segmenter is missing: up to a mark with what closes behind it, and spaces, or up to the end.

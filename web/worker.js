@@ -9,7 +9,7 @@ const MOST = 64; // sentences at a time: with more it is hardly faster
 const KEPT = 5000; // translations that texts share: with a letter more, one sentence is translated
 
 let translator = null;
-let language; // of sources
+let language; // of the model's sources
 let size = 1; // sentences at a time
 let working = false;
 const jobs = []; // the first one is running
@@ -36,16 +36,17 @@ const commands = {
     }
   },
   translate({ id, lines, options }) {
-    start({ id, options, waiting: lines.map((text, place) => ({ text, place })) });
+    start({ id, options, language, waiting: lines.map((text, place) => ({ text, place })) });
   },
-  translateText({ id, text, mark, options }) {
-    const split = paragraphs(text, language);
+  translateText({ id, text, mark, language: own = language, options }) {
+    const split = paragraphs(text, own);
     const key = JSON.stringify([mark, options]);
     const sentences = split.flat();
-    sentences.forEach((sentence, place) => Object.assign(sentence, { place, mark, key, line: kept.get(key + sentence.text) }));
+    const known = ({ text: sentence }) => kept.get(key + sentence);
+    sentences.forEach((sentence, place) => Object.assign(sentence, { place, mark, key, line: known(sentence) }));
     const shown = split.map(list => list.map(({ text: source, behind, line }) => ({ source, behind, line })));
     tell(id, "split", { paragraphs: shown });
-    start({ id, options, waiting: sentences.filter(({ line }) => !line) });
+    start({ id, options, language: own, waiting: sentences.filter(({ line }) => !line) });
   },
   stop({ id }) {
     const place = jobs.findIndex(job => job.id === id);
@@ -74,9 +75,9 @@ async function start(job) {
 
 // Translates the next sentences of a job.
 function step(job) {
-  const { id, options, waiting } = job;
+  const { id, waiting } = job;
   try {
-    if (waiting.length) tell(id, "lines", translated(waiting.splice(0, size), options));
+    if (waiting.length) tell(id, "lines", translated(waiting.splice(0, size), job));
     if (waiting.length) return;
     tell(id, "done");
   } catch (error) {
@@ -85,14 +86,14 @@ function step(job) {
   commands.stop(job);
 }
 
-function translated(sentences, options) {
+function translated(sentences, { options, language: own }) {
   const sources = sentences.map(({ text, mark }) => (mark ? `${mark} ${text}` : text));
   const begin = performance.now();
   const lines = translator.translate(sources, options);
   const milliseconds = performance.now() - begin;
   size = Math.max(1, Math.min(MOST, 4 * size, Math.floor((sentences.length * CHUNK) / milliseconds)));
   lines.forEach((line, number) => keep(sentences[number], line));
-  const words = sentences.reduce((sum, { text }) => sum + countWords(text, language), 0);
+  const words = sentences.reduce((sum, { text }) => sum + countWords(text, own), 0);
   return { places: sentences.map(({ place }) => place), lines, words, milliseconds };
 }
 

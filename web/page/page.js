@@ -18,6 +18,7 @@ let resting; // timer until the translation begins
 let speaking; // timer until it is read out
 let last = null; // what was translated
 let painted = 0; // when it was last shown
+const drawn = new WeakMap(); // what each paragraph shows
 
 start();
 
@@ -73,19 +74,26 @@ function say(text, failed = false) {
 }
 
 function describe(about) {
-  const from = languageName(about.source), to = languageName(about.target);
-  by("source-language").textContent = from ?? "Text";
-  by("target-language").textContent = to ?? "Translation";
-  if (from && to) document.title = by("title").textContent = `${from} to ${to}`;
-  if (about.source) source.lang = about.source;
-  if (about.target) translation.lang = about.target;
   by("about").textContent = about.description;
-  for (const side of ["from", "to"]) menu(side, about.languages?.[side] ?? [], about[side === "from" ? "source" : "target"]);
+  menu("from", about.languages.from, about.source);
+  menu("to", about.languages.to, about.target);
+  nameLanguages();
+}
+
+// Says from and to which languages the page translates: those of the menus, or of the model.
+function nameLanguages() {
+  const { source: own, target } = translator.about;
+  const chosen = (side, tag) => options.elements[side].selectedOptions[0]?.dataset.tag ?? tag ?? "";
+  [source.lang, translation.lang] = [chosen("from", own), chosen("to", target)];
+  const [from, to] = [source, translation].map(({ lang }) => languageName(lang));
+  by("source-language").textContent = from || "Text";
+  by("target-language").textContent = to || "Translation";
+  if (from && to) document.title = by("title").textContent = `${from} to ${to}`;
 }
 
 function languageName(tag) {
   try {
-    return tag ? new Intl.DisplayNames("en", { type: "language" }).of(tag) : null;
+    return tag && new Intl.DisplayNames("en", { type: "language" }).of(tag);
   } catch {
     return tag; // no tag of BCP 47
   }
@@ -93,7 +101,11 @@ function languageName(tag) {
 
 // The languages of one side; a model of one pair has no menus.
 function menu(side, languages, chosen) {
-  const named = languages.map(({ tag, mark }) => new Option(languageName(tag), mark, false, tag === chosen));
+  const named = languages.map(({ tag, mark }) => {
+    const option = new Option(languageName(tag), mark, false, tag === chosen);
+    option.dataset.tag = tag;
+    return option;
+  });
   named.sort((one, other) => one.text.localeCompare(other.text));
   options.elements[side].replaceChildren(...named);
   by(side).hidden = !languages.length;
@@ -108,7 +120,8 @@ async function translate() {
   const { beam, from, to } = options.elements;
   const mark = [from.value, to.value].filter(Boolean).join(" ");
   try {
-    const wanted = { beamSize: Number(beam.value), mark, signal, onUpdate: result => signal.aborted || show(result) };
+    const onUpdate = result => signal.aborted || show(result);
+    const wanted = { beamSize: Number(beam.value), mark, language: source.lang || undefined, signal, onUpdate };
     const result = await translator.translateText(source.value, wanted);
     speaking = setTimeout(speak, SILENCE, result);
   } catch (error) {
@@ -138,10 +151,7 @@ function show(result) {
   if (!result.done && result.sentences && performance.now() - painted < PAINT) return;
   painted = performance.now();
   say("");
-  adapt(translation, result.paragraphs, "p", (element, sentences) => {
-    element.dir = "auto";
-    adapt(element, sentences, "span", showSentence);
-  });
+  adapt(translation, result.paragraphs, "p", showParagraph);
   const sentences = result.paragraphs.flat();
   busy(!result.done);
   by("stop").hidden = result.done;
@@ -157,11 +167,19 @@ function progress(sentences) {
   return `${whole.format(known)} of ${whole.format(sentences.length)} sentences`;
 }
 
+function showParagraph(element, sentences) {
+  const shown = JSON.stringify(sentences.map(({ source: text, behind, line }) => [text, behind, line?.text]));
+  if (drawn.get(element) === shown) return;
+  drawn.set(element, shown);
+  element.dir = "auto"; // as its text is
+  adapt(element, sentences, "span", showSentence);
+}
+
 function showSentence(element, { source: text, behind, line }, place, all) {
   element.classList.toggle("waiting", !line);
   if (!line) return;
   const shown = line.text + (place < all.length - 1 ? behind || (spaced() ? " " : "") : "");
-  if (element.textContent !== shown) element.textContent = shown;
+  element.textContent = shown;
   element.title = text;
 }
 
@@ -188,9 +206,11 @@ function notes(sentences) {
     limited: "given a translation that was cut off, as it became too long",
     looped: "given a translation that repeated itself, and was ended",
   };
-  const counted = Object.entries(said).map(([name, what]) => [sentences.filter(({ line }) => line?.[name]).length, what]);
-  const lines = counted.filter(([count]) => count).map(([count, what]) => `${whole.format(count)} ${count > 1 ? "sentences were" : "sentence was"} ${what}.`);
-  return lines.join(" ");
+  const lines = Object.entries(said).map(([name, what]) => {
+    const count = sentences.filter(({ line }) => line?.[name]).length;
+    return count && `${whole.format(count)} ${count > 1 ? "sentences were" : "sentence was"} ${what}.`;
+  });
+  return lines.filter(Boolean).join(" ");
 }
 
 const text = () => [...translation.children].map(paragraph => paragraph.textContent).join("\n");
@@ -221,7 +241,10 @@ source.addEventListener("input", () => {
   busy(true);
   resting = setTimeout(translate, REST);
 });
-options.addEventListener("change", translate);
+options.addEventListener("change", () => {
+  nameLanguages();
+  translate();
+});
 by("copy").addEventListener("click", copy);
 by("stop").addEventListener("click", stopByHand);
 addEventListener("keydown", event => {

@@ -67,14 +67,14 @@ def languages(description: Description) -> dict[str, list[dict[str, str]]]:
 def manifest(folder: Path, files: Sequence[str], description: Description, note: str | None) -> dict[str, Any]:
     """What a page knows of its model: what it is, and its files with sizes and checksums."""
     sides = {side: tag(code) if (code := getattr(description, side)) else None for side in ("source", "target")}
-    listed = [{"name": name, "size": (folder / name).stat().st_size, "sha256": sha256(folder / name)} for name in files]
+    sizes = {name: (folder / name).stat().st_size for name in files}
     return {
         "format": FORMAT,
         "made_by": f"nmt-frontier {metadata.version('nmt-frontier')}",
-        "description": described(description, sum(file["size"] for file in listed), note),
+        "description": described(description, sum(sizes.values()), note),
         **sides,
         "languages": languages(description),
-        "files": listed,
+        "files": [{"name": name, "size": size, "sha256": sha256(folder / name)} for name, size in sizes.items()],
     }
 
 
