@@ -13,7 +13,7 @@ from nmt_frontier import Translator
 from nmt_frontier.command import web
 from nmt_frontier.files import read_json, write_json
 
-pytestmark = pytest.mark.skipif(not (web.PAGE / "engine.wasm").exists(), reason="installed without Emscripten")
+pytestmark = pytest.mark.skipif(not (web.PAGE / "engine.wasm").exists(), reason="no engine for browsers: make web")
 BROWSERS = [
     pytest.param(browser, marks=pytest.mark.optional(program), id=program)
     for browser, program in ((chromium.Browser, "chromium"), (firefox.Browser, "firefox-esr"))

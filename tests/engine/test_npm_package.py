@@ -19,7 +19,7 @@ from nmt_frontier.command import web
 
 ROOT = Path(__file__).parents[2]
 pytestmark = [
-    pytest.mark.skipif(not (web.PAGE / "engine.wasm").exists(), reason="installed without Emscripten"),
+    pytest.mark.skipif(not (web.PAGE / "engine.wasm").exists(), reason="no engine for browsers: make web"),
     pytest.mark.optional("npm"),
 ]
 NODE = """

@@ -114,10 +114,10 @@ def test_a_single_file_permits_its_own_script_and_style_alone(model, tmp_path):
 
 def test_modules_become_a_script_with_each_module_once(tmp_path):
     write = {
-        "main.js": 'import half, { one } from "./a.js";\n',
+        "main.js": 'import * as a from "./a.js";\n',
         "a.js": 'import { two } from "./b.js";\nexport const one = 1;\nexport default two;\n',
         "b.js": "export async function two() {}\nexport class Three {}\nconst own = 'export const no = 1';\n",
-        "c.js": 'import { one } from "./a.js";\nimport half from "./a.js";\nuse(import.meta.url);\n',
+        "c.js": 'import { one } from "./a.js";\nimport half, { one, two } from "./a.js";\nuse(import.meta.url);\n',
     }
     for name, text in write.items():
         (tmp_path / name).write_text(text)
@@ -125,7 +125,11 @@ def test_modules_become_a_script_with_each_module_once(tmp_path):
     assert [text.count(part) for part in ("const $a = ", "const $b = ", "async function two")] == [1, 1, 1]
     assert text.index("const $b") < text.index("const $a") < text.index("const $c")
     assert "return { one, default: $default };" in text and "return { two, Three };" in text
-    assert "const { default: half } = $a;" in text and "import" not in text.replace("'export", "")
+    assert (
+        "const { one } = $a;" in text
+        and "const { default: half, one, two } = $a;" in text
+        and "import" not in text.replace("'export", "")
+    )
     with pytest.raises(UserError, match=r"main\.js: has an import or export that a single page cannot have"):
         single_page.script(tmp_path / "main.js")
 
@@ -183,5 +187,5 @@ def test_a_model_that_a_page_cannot_have(model, tmp_path, monkeypatch):
 
 def test_without_the_engine_for_browsers(model, tmp_path, monkeypatch):
     monkeypatch.setattr(web, "PAGE", tmp_path / "none")
-    with pytest.raises(UserError, match="is missing; this nmt-frontier was built without Emscripten"):
+    with pytest.raises(UserError, match="is missing; this nmt-frontier has no engine for browsers: make web"):
         web.write(model, tmp_path / "page")

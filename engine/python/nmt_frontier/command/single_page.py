@@ -17,7 +17,7 @@ from typing import Any
 from nmt_frontier.errors import UserError
 
 MANIFEST = "manifest.json"
-IMPORT = re.compile(r'^import (\w+|\{[^}]*\}) from "(\.[^"]+)";$', re.MULTILINE)
+IMPORT = re.compile(r'^import (?:(\w+)(?:, )?)?(?:\{ ([\w, ]+) \})? from "(\.[^"]+)";$', re.MULTILINE)
 DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 OTHER = re.compile(r"^(import|export) [^(]", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
@@ -34,7 +34,7 @@ def script(module: Path) -> str:
     def add(path: Path) -> str:
         if path not in functions:
             text = path.read_text(encoding="utf-8")
-            text = IMPORT.sub(lambda one: f"const {_taken(one[1])} = {add((path.parent / one[2]).resolve())};", text)
+            text = IMPORT.sub(lambda one: _taken(one[1], one[2], add((path.parent / one[3]).resolve())), text)
             names = [*EXPORT.findall(text), *["default: $default"] * bool(DEFAULT.search(text))]
             text = EXPORT.sub("", DEFAULT.sub("const $default = ", text))
             if OTHER.search(text):
@@ -47,8 +47,9 @@ def script(module: Path) -> str:
     return '"use strict";\n' + body.replace("import.meta.url", '"file:///"')  # which only modules have
 
 
-def _taken(names: str) -> str:
-    return names if names.startswith("{") else f"{{ default: {names} }}"
+def _taken(default: str | None, names: str | None, module: str) -> str:
+    """An import as a statement of scripts."""
+    return f"const {{ {', '.join(filter(None, (default and f'default: {default}', names)))} }} = {module};"
 
 
 def html(page: Path, model: Path, about: Mapping[str, Any]) -> str:
