@@ -187,5 +187,5 @@ def test_a_model_that_a_page_cannot_have(model, tmp_path, monkeypatch):
 
 def test_without_the_engine_for_browsers(model, tmp_path, monkeypatch):
     monkeypatch.setattr(web, "PAGE", tmp_path / "none")
-    with pytest.raises(UserError, match="is missing; this nmt-frontier has no engine for browsers: make web"):
+    with pytest.raises(UserError, match="is missing, and with it the engine for browsers; make web, then make install"):
         web.write(model, tmp_path / "page")

@@ -88,9 +88,7 @@ def write(model: Path, output: Path, note: str | None = None, single: bool = Fal
     files = model_files(model, description)
     model_folder.check(model, description)
     if absent := missing():
-        raise UserError(
-            f"{absent}: is missing; this nmt-frontier has no engine for browsers: make web, then make install"
-        )
+        raise UserError(f"{absent}: is missing, and with it the engine for browsers; make web, then make install")
     about = manifest(model, files, description, note)
     if single:
         write_text(output, single_page.html(PAGE, model, about))
