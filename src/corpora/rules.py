@@ -85,6 +85,13 @@ def repeated_ngram(maximum: int) -> Rule:
     return lambda measured, rows: measured.repeats(rows) > maximum
 
 
+def terminal_punctuation(measured: Measured, rows: Rows) -> Dropped:
+    """True if one side alone ends with terminal punctuation (compare Vázquez et al. 2019, arXiv 1906.07545)."""
+    source, target = _of_sides(measured, rows, "ended")
+    unlike: Dropped = source != target
+    return unlike
+
+
 def held_out(corpora: Iterable[StrPath], characters: Characters) -> Rule:
     """Decontamination: true if a side equals one of these corpora, except for case, punctuation and numbers."""
     sides = [side.folded for path in corpora for batch in batches(path) for side in Measured(batch, characters).sides]
@@ -133,8 +140,9 @@ REGISTRY: dict[str, tuple[str, Callable[[Any], Rule]]] = {
     "wrong_script": ("min_script_share", wrong_script),
     "digit_mismatch": ("max_digit_mismatch", digit_mismatch),
     "repeated_ngram": ("max_repeats", repeated_ngram),
+    "terminal_punctuation": ("terminal_punctuation", lambda _: terminal_punctuation),
 }
-OF_PAIRS = ("length_ratio", "identical", "digit_mismatch")  # meaningless for monolingual text
+OF_PAIRS = ("length_ratio", "identical", "digit_mismatch", "terminal_punctuation")  # meaningless for monolingual text
 
 
 def chosen(

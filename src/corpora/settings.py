@@ -58,6 +58,9 @@ class Cleaning(Section, kw_only=True):
     """Largest share of the digits of both sides without a partner on the other side, 0 to 1; 0.5 for instance."""
     max_repeats: Count | Off = False
     """Times in a row that the same one to four words may come; 3 for instance."""
+    terminal_punctuation: bool = False
+    """Drop pairs of which one side ends with a full stop, question mark, exclamation mark or ellipsis, in any script,
+    and the other one without: often one of them was cut off. Quotes and brackets may follow."""
     langid: Annotated[list[Literal["source", "target"]], UNIQUE] = field(default_factory=list)
     """Sides that langid.py must take for their language."""
     langid_languages: Annotated[list[Language], limits(minItems=2)] | None = None

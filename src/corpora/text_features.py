@@ -18,6 +18,7 @@ ASSIGNED = range(0x40000), range(0xE0000, 0xE1000)  # all other characters are i
 
 LETTER, WORD, SPACE, CONTROL = 1, 2, 4, 8
 SCRIPT = 16  # of the language of a column: SCRIPT << column
+TERMINAL = 64  # punctuation at the end of a sentence
 
 # Characters of damaged text: control characters, halves of surrogate pairs, private and unassigned code points, and the
 # replacement character.
@@ -40,7 +41,7 @@ _PRIME = np.uint64(0x100000001B3)
 class Characters(NamedTuple):
     """Tables by code point."""
 
-    bits: NDArray[np.uint8]  # uint8[CODE_POINTS], LETTER to SCRIPT << column
+    bits: NDArray[np.uint8]  # uint8[CODE_POINTS], LETTER to TERMINAL
     digits: NDArray[np.int8]  # int8[CODE_POINTS], the value of a digit, else -1
     # int32[CODE_POINTS]: the case-folded letter or mark; "0" for numerals; -1 outside words; -2 - row in ``expansions``
     # if folding gives several characters, as for ß
@@ -76,7 +77,8 @@ def _matching(pattern: str, elsewhere: bool = False) -> NDArray[np.bool_]:
 @cache
 def _common() -> Characters:
     bits = np.zeros(CODE_POINTS, np.uint8)
-    for pattern, bit in ((r"\p{L}", LETTER), (r"[\p{L}\p{M}\p{N}]", WORD), (f"[{_CONTROL}]", CONTROL)):
+    classes = {r"\p{L}": LETTER, r"[\p{L}\p{M}\p{N}]": WORD, f"[{_CONTROL}]": CONTROL, r"[\p{STerm}…]": TERMINAL}
+    for pattern, bit in classes.items():
         bits[_matching(pattern, elsewhere=bit == CONTROL)] |= bit
     for code in filter(lambda code: chr(code).isspace(), range(0x3001)):  # U+3000 is the last of them
         bits[code] |= SPACE
@@ -114,6 +116,7 @@ class Side(NamedTuple):
     letters: NDArray[np.int32]  # int32
     in_script: NDArray[np.int32]  # int32, letters in a script of the column's language
     control: NDArray[np.bool_]  # bool, whether there is a character of damaged text
+    ended: NDArray[np.bool_]  # bool, whether terminal punctuation follows the last word
     hash: Hashes  # uint64, of the text
     folded: Hashes  # uint64, of the word characters without case, with all numerals alike; of the text if none
 
@@ -202,10 +205,10 @@ def _measure(
     rows = len(starts)
     lengths, words = np.empty(rows, np.float64), np.empty(rows, np.int32)
     letters, in_script = np.empty(rows, np.int32), np.empty(rows, np.int32)
-    control = np.empty(rows, np.bool_)
+    control, ended = np.empty(rows, np.bool_), np.empty(rows, np.bool_)
     hashes, folded_hashes = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
     for row in range(rows):
-        count, more, word, letter, native, bad, after_space = 0, np.float32(0), 0, 0, 0, False, True
+        count, more, word, letter, native, bad, end, after_space = 0, np.float32(0), 0, 0, 0, False, False, True
         exact, fold, empty = _SEED, _SEED, True
         place = starts[row]
         while place < ends[row]:
@@ -217,6 +220,8 @@ def _measure(
             kind = bits[code]
             if kind & CONTROL:
                 bad = True
+            if kind & (WORD | TERMINAL):
+                end = (kind & TERMINAL) != 0
             if kind & SPACE:
                 after_space = True
                 continue
@@ -234,9 +239,9 @@ def _measure(
                     if part >= 0:
                         fold = (fold ^ np.uint64(part)) * _PRIME
         lengths[row], words[row], letters[row], in_script[row], control[row] = count + more, word, letter, native, bad
-        hashes[row] = exact
+        ended[row], hashes[row] = end, exact
         folded_hashes[row] = exact if empty else fold
-    return lengths, words, letters, in_script, control, hashes, folded_hashes
+    return lengths, words, letters, in_script, control, ended, hashes, folded_hashes
 
 
 @numba.njit(cache=True, nogil=True)

@@ -29,6 +29,7 @@ REASONS = {  # in the order of the checks; colours of Okabe and Ito, then of Tol
     "wrong_script": "#cc6677",
     "digit_mismatch": "#44aa99",
     "repeated_ngram": "#332288",
+    "terminal_punctuation": "#aa4499",
     "held_out": "#d55e00",
     "language": "#009e73",
     "duplicate": "#0072b2",

@@ -107,6 +107,7 @@ def test_first_reason_counts(record, dropped):
         ({"max_digit_mismatch": 0.5}, ("in 1999", "1999"), ("in 1999", "2"), "digit_mismatch"),
         ({"max_digit_mismatch": 0}, ("in 1999", "1999"), ("1 2", "1"), "digit_mismatch"),
         ({"max_repeats": 2}, ("ha ha", "ha ha"), ("ha ha ha", "ha"), "repeated_ngram"),
+        ({"terminal_punctuation": True}, ("He left.", "„Er ging!“"), ("He left.", "Er"), "terminal_punctuation"),
         ({"langid": ["source"]}, (ENGLISH, ENGLISH), (GERMAN, GERMAN), "language"),
         ({"langid": ["target"]}, (GERMAN, GERMAN), (ENGLISH, ENGLISH), "language"),
         ({"langid": ["source", "target"]}, (ENGLISH, GERMAN), (ENGLISH, ENGLISH), "language"),
@@ -126,10 +127,20 @@ def test_rules_that_are_asked_for(asked, good, bad, name):
         (("Hi there", "Добар дан"), ("en", "sr"), {"min_script_share": 0.9}, None),
         (("Hi there", "ســــلام"), ("en", "ar"), {"min_script_share": 0.9}, None),
         (("1999",), ("en",), {"identical": True, "max_digit_mismatch": 0.1, "max_length_ratio": 1.1}, None),
+        (("One",), ("en",), {"terminal_punctuation": True}, None),
         ((SPANISH,), ("es",), {"langid": ["source"]}, None),
         ((SPANISH,), ("en",), {"langid": ["source"], "langid_languages": ["en", "es"]}, "language"),
     ],
-    ids=["kana", "latin", "cyrillic", "arabic", "rules of pairs for one side", "langid", "candidates of langid"],
+    ids=[
+        "kana",
+        "latin",
+        "cyrillic",
+        "arabic",
+        "rules of pairs for one side",
+        "another one",
+        "langid",
+        "candidates of langid",
+    ],
 )
 def test_languages_of_a_record(record, languages, asked, dropped):
     assert reasons([record], languages, **asked) == [dropped]

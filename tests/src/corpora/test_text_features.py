@@ -107,6 +107,17 @@ def test_repeats_by_hand(folder, text, times):
 
 
 @pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("Go!", True), ("Go! Now", False), ("„Los …“", True), ("see 4.2", False), ("see 4.2.", True),
+        ("他走了。", True), ("वह गया।", True), ("(etc.)", True), ("Yes:", False), ("", False), ("?", True),
+    ],
+)  # fmt: skip
+def test_terminal_punctuation_follows_the_last_word(folder, text, ended):
+    assert measured(folder, [(text,)]).sides[0].ended.tolist() == [ended]
+
+
+@pytest.mark.parametrize(
     ("source", "target", "share"),
     [
         ("1999", "1999", 0), ("12 and 21", "21, 12", 0), ("12", "", 1), ("no", "nein", 0), ("page 3", "Seite 4", 1),

@@ -16,7 +16,7 @@ TEMPLATE = (ROOT / "workflow/report/workflow.rst").read_text()
 OFF = {
     "control_characters": False, "max_tokens": False, "max_length_ratio": False, "identical": False,
     "min_script_share": False, "max_digit_mismatch": False, "max_repeats": False, "langid": [],
-    "duplicates": False, "near_duplicates": False,
+    "terminal_punctuation": False, "duplicates": False, "near_duplicates": False,
 }  # fmt: skip
 WORDS = {  # a rule that is switched on, and its words
     "control_characters": (True, "control characters"),
@@ -26,6 +26,7 @@ WORDS = {  # a rule that is switched on, and its words
     "min_script_share": (0.4, "less than a share of 0.4 of the letters in a script of the language"),
     "max_digit_mismatch": (0, "more than a share of 0 of the digits"),
     "max_repeats": (3, "the same one to four words more than 3 times in a row"),
+    "terminal_punctuation": (True, "terminal punctuation on one side alone"),
     "langid": (["target"], "another language on the target side"),
     "duplicates": (True, "the text of a line before them"),
     "near_duplicates": (True, "the text of a line before them but for case"),
@@ -36,7 +37,7 @@ REPAIRS = {
     "repair_quotes": "typographic quotes and dashes",
     "repair_width": "full-width characters",
 }
-OF_PAIRS = {"max_length_ratio", "identical", "max_digit_mismatch", "langid"}
+OF_PAIRS = {"max_length_ratio", "identical", "max_digit_mismatch", "terminal_punctuation", "langid"}
 
 
 def methods(study):
