@@ -1,8 +1,8 @@
 """Score pairs by the word aligner: the mean log-probability of a piece, given the other side, in both directions.
 
 fast_align's (Dyer et al. 2013), of what corpora.alignment learned: its tables say which pieces translate each other, so
-that sides that do not belong together, and such that are cut off, have low scores. The lengths of both sides, and how
-likely the text itself is, have no influence.
+that sides that do not belong together, and such that are cut off, have low scores. How likely the text itself is has no
+influence; a short pair is near the middle, as few pieces say little: one rare word would make it the worst of all.
 """
 
 from collections.abc import Iterator

@@ -36,6 +36,7 @@ Pair = tuple[list[str], list[str]]
 Links = list[tuple[int, int]]
 
 MAX_LENGTH = 1 << 10  # pieces of one side of a pair; the pairs that models learn from are far shorter
+PRIOR, TYPICAL = 4, -5.0  # FastAlign.score
 COPIED = 3  # pieces in a row that both sides have are a copy, not a translation
 
 BATCH = 10_000  # pairs encoded at a time; ten times as many are aligned at a time
@@ -59,10 +60,14 @@ class FastAlign:
         return (self._aligner.align(source, target)["alignments"] for source, target in pairs)
 
     def score(self, source: Sequence[str], target: Sequence[str]) -> float:
-        """The mean of both directions of the mean log-probability of a piece, given the other side."""
+        """The mean of both directions of the mean log-probability of a piece, given the other side.
+
+        Of a short side little is known: PRIOR pieces of the log-probability TYPICAL count with those of each side.
+        """
         found = self._aligner.align(source, target)
-        forward, backward = (found[f"{direction}_log_prob"] for direction in ("forward", "backward"))
-        return float(forward / len(target) + backward / len(source)) / 2
+        sides = ((found["forward_log_prob"], len(target)), (found["backward_log_prob"], len(source)))
+        forward, backward = ((total + PRIOR * TYPICAL) / (pieces + PRIOR) for total, pieces in sides)
+        return float(forward + backward) / 2
 
     @staticmethod
     def train(pairs: Iterator[Pair], folder: Path) -> None:

@@ -124,6 +124,9 @@ def test_the_aligner_tells_true_pairs_from_others(tmp_path):
     assert (found[:100, None] > found[None, 100:200]).mean() > 0.98
     assert (found[:20] > found[200:220]).mean() > 0.8
     assert found[-1] == -100
+    known, unknown = FastAlign(tmp_path / "aligner"), ["none", "of", "its", "pieces"] * 4
+    scores = [known.score(unknown[:number], unknown[:number]) for number in (1, 2, 4, 16)]
+    assert scores == sorted(scores, reverse=True) and scores[0] > -10 > scores[-1]  # few pieces say little
 
 
 # Translation and domain
