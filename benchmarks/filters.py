@@ -1,0 +1,171 @@
+"""What filters find in a damaged text, and how many good pairs they drop (configs/filters.yaml).
+
+Bounds are chosen on one half of the pairs of benchmarks/filters_damage.py: those that drop 95 % of the damaged pairs
+and the fewest good ones, and those that drop 3 % of the good pairs and the most damaged ones. The other half says what
+they are worth. The scores, and what the rules drop, are those that the study has made.
+"""
+
+import argparse
+import re
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filters_bounds import Drops, Filter, Numbers, bounds, dropped, weighed
+from filters_damage import GOOD, SAME, SHARES, lines, write
+from numpy.typing import NDArray
+
+from formats import records
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import write_json
+from study import config
+from study.plan import StudyPlan
+
+NOISY, RULES, PUNCTUATION = SAME  # corpora of the study with the text
+MARK = "terminal_punctuation"  # the reason of the last of them
+FOUND, LOST = 0.95, 0.03
+LEARNED = ("hardrules", "rules-alignment", "combined", "weighed")
+PROBABILITIES = ("translation",)
+LANGUAGE = "language"  # the reason of langid.py
+INSIDE = re.compile(r"[.!?…] ")
+SHORT = "not_too_short"  # the rule of bicleaner-hardrules that drops one and two words
+
+
+class Text:
+    """The damaged text. kinds, halves: of each pair; number: pairs."""
+
+    def __init__(self, study: StudyPlan, folder: Path):
+        self._study, self._folder = study, folder
+        _, kinds, halves, _ = zip(*(line.split("\t") for line in lines(folder / "labels.tsv.gz")), strict=True)
+        self.kinds, self.halves = np.array(kinds), np.array(halves, int)
+        self.noise, self.number = self.kinds != GOOD, len(kinds)
+        self.pairs = [line.split("\t")[:2] for line in lines(folder / f"{NOISY}.tsv.gz")]
+
+    def scores(self, name: str, files: list[Path] | None = None) -> Numbers:
+        """A score of each pair; nan where there is none. files: of the first pairs of the study's text."""
+        found = np.full(self.number, np.nan)
+        files = files or [*map(Path, self._study.scores.files(NOISY, name))]
+        values = [float(record[0]) for file in files for record in records.read(file)]
+        numbers = [int(float(record[2])) for record in records.read(self._study.paths.unfiltered(NOISY))]
+        found[numbers[: len(values)]] = values
+        return found
+
+    def reasons(self, corpus: str) -> NDArray[np.str_]:
+        """Why the rules of a corpus of the study drop each pair; empty where they do not."""
+        found = np.full(self.number, "", "U20")
+        path = Path(self._study.paths.unfiltered(corpus))
+        for reason, _, _, number in records.read(path.with_name(f"{corpus}.rejected{records.SUFFIX}")):
+            found[int(float(number))] = reason
+        return found
+
+    def hardrules(self, path: Path) -> tuple[Drops, Drops]:
+        """What bicleaner-hardrules drops, and what by other rules than SHORT."""
+        said = [line.rsplit("\t", 1)[1] for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+        every = [[] if each == "keep" else each.split("+") for each in said]
+        others = [[rule for rule in rules if not rule.startswith(SHORT)] for rules in every]
+        return np.array([*map(bool, every)]), np.array([*map(bool, others)])
+
+    def surface(self) -> list[Numbers]:
+        """Of each pair: the source's words, the ratio of both lengths, whether one side alone begins with a capital,
+        and how many more sentences end inside the target."""
+        words = np.array([[len(side.split()) for side in pair] for pair in self.pairs], float)
+        characters = np.array([[len(side) for side in pair] for pair in self.pairs], float)
+        capitals = np.array([[side[:1].isupper() for side in pair] for pair in self.pairs])
+        inside = np.array([[len(INSIDE.findall(side)) for side in pair] for pair in self.pairs], float)
+        ratio = np.log(characters[:, 1] / characters[:, 0])
+        return [np.log(words[:, 0]), ratio, 1.0 * (capitals[:, 0] != capitals[:, 1]), inside[:, 1] - inside[:, 0]]
+
+
+def filters(text: Text, scores: list[str], hardrules: Path | None, embeddings: list[Path]) -> list[Filter]:
+    """All that are compared; those of embeddings have only the pairs with one."""
+    reasons, mark = text.reasons(RULES), text.reasons(PUNCTUATION) == MARK
+    found = {name: text.scores(name) for name in scores}
+    known = ~np.isnan(np.sum([*found.values()], 0))
+    rules = (reasons != "") & (reasons != LANGUAGE)
+    learn = known & ~rules & (text.halves == 1)
+    logarithms = [np.log(score) if name in PROBABILITIES else score for name, score in found.items()]
+    features = [*logarithms, 1.0 * mark, *text.surface()]
+    none = np.zeros(text.number, bool)
+    rows = [
+        Filter(RULES, reasons != "", known),
+        Filter("rules-without-langid", rules, known),
+        Filter(PUNCTUATION, mark, known),
+        *(Filter(name, none, known, {name: score}) for name, score in found.items()),
+        *(Filter(f"rules-{name}", rules, known, {name: score}) for name, score in found.items()),
+        Filter("combined", rules | mark, known, found),
+        Filter("weighed", rules, known, {"weighed": weighed(features, text.noise, learn)}),
+    ]
+    if hardrules:
+        names = ("hardrules", "hardrules-but-short")
+        rows += [Filter(name, drops, known) for name, drops in zip(names, text.hardrules(hardrules), strict=True)]
+    if embeddings:
+        margin = text.scores("embeddings", embeddings)
+        few = known & ~np.isnan(margin)
+        every = weighed([*features, margin], text.noise, few & learn)
+        rows += [replace(row, pairs=few) for row in rows if row.name in (*found, "combined", "weighed")]
+        rows.append(Filter("embeddings", none, few, {"embeddings": margin}))
+        rows.append(Filter("weighed, with embeddings", rules, few, {"weighed": every}))
+    return rows
+
+
+def counted(text: Text, drops: Drops, pairs: Drops) -> dict[str, Any]:
+    """What a filter does to these pairs, in per cent."""
+
+    def share(of: Drops) -> float:
+        return round(100 * float(drops[of & pairs].mean()), 2)
+
+    kinds = {kind: share(text.kinds == kind) for kind in SHARES}
+    precision = round(100 * float(text.noise[drops & pairs].mean()), 2)
+    return {"found": share(text.noise), "lost": share(~text.noise), "precision": precision, "kinds": kinds}
+
+
+def measured(text: Text, each: Filter) -> dict[str, Any]:
+    """The record of a filter."""
+    choose, measure = ((text.halves == half) & each.pairs for half in (1, 2))
+    row: dict[str, Any] = {"filter": each.name, "pairs": int(measure.sum())}
+    if not each.scores:
+        return row | {"always": counted(text, each.ruled, measure)}
+    for name, limit in (("found", FOUND), ("lost", LOST)):
+        if chosen := bounds(each, text.noise, choose, **{name: limit}):
+            rounded = {score: round(value, 4) for score, value in chosen.items()}
+            row[f"{name} {limit}"] = {"bounds": rounded, **counted(text, dropped(each, chosen), measure)}
+    return row
+
+
+def texts(text: Text, some: list[Filter], folder: Path) -> None:
+    """Write the pairs for the models: each with 1 if a filter that may drop 3 % of the good ones keeps it, else 0."""
+    for each in some:
+        chosen = bounds(each, text.noise, each.pairs & (text.halves == 1), lost=LOST) if each.scores else {}
+        keeps = 1 - dropped(each, chosen or {}).astype(int)
+        write(folder / f"{each.name}.tsv.gz", ((*pair, keep) for pair, keep in zip(text.pairs, keeps, strict=True)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", type=there, required=True, help="configuration of the study, which has the scores")
+    parser.add_argument("--text", type=there, required=True, help="folder of filters_damage.py")
+    own = "of the study (default: %(default)s)"
+    parser.add_argument("--scores", nargs="+", default=["alignment"], metavar="SCORE", help=own)
+    parser.add_argument("--hardrules", type=there, help="what bicleaner-hardrules --annotated_output has written")
+    parser.add_argument("--embeddings", type=there, nargs="*", default=[], help="files of scores.embeddings, in order")
+    learned = "filters whose pairs are written for configs/filters-models.yaml (default: %(default)s)"
+    parser.add_argument("--learned", nargs="*", default=[*LEARNED], metavar="FILTER", help=learned)
+    parser.add_argument("--output", type=Path, required=True, help="JSON")
+    args = parser.parse_args()
+
+    text = Text(StudyPlan(config.read(args.config)), args.text)
+    compared = filters(text, args.scores, args.hardrules, args.embeddings)
+    rows = [measured(text, each) for each in compared]
+    kinds = {kind: int((text.kinds == kind).sum()) for kind in (GOOD, *SHARES)}
+    write_json(args.output, {"command": shlex.join(sys.argv), "pairs": kinds, "filters": rows})
+    texts(text, [each for each in compared if each.name in args.learned], args.text)
+    for row in rows:
+        print(row)
+
+
+if __name__ == "__main__":
+    command(main)

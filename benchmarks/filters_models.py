@@ -1,0 +1,108 @@
+"""What models learn from what filters leave: one JSON file for each finished model of configs/filters-models.yaml.
+
+Run it beside the study, as often as models end: it keeps what has ended since, and leaves the files that are there.
+Each has the pairs that the filter left, and of every test set BLEU, chrF and the paired tests against the model of the
+same seed that has learned from the clean text and from the noisy one. Then it prints the means over the seeds.
+"""
+
+import argparse
+import statistics
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from distillation_methods import SAMPLES, minutes
+
+from formats import records
+from measure.bootstrap import TestSet
+from nmt_frontier.command_line import there
+from nmt_frontier.errors import command
+from nmt_frontier.files import read_json, write_json
+from nmt_frontier.machine import describe
+from study import config
+from study.plan import StudyPlan
+
+COMPARED = ("clean", "noisy")  # texts whose models all others are tested against
+BEAM = 1
+
+
+class Models:
+    """The finished models of a study."""
+
+    def __init__(self, study: StudyPlan):
+        self.study, self.folder = study, Path(study.folder)
+        self.sets = {name: Path(study.paths.clean(name)) for name in study.corpora.test}
+        self.tests = {name: TestSet(path, study.config.target, SAMPLES) for name, path in self.sets.items()}
+
+    def output(self, system: str, test_set: str) -> Path:
+        return self.folder / "outputs" / system / f"beam{BEAM}.{test_set}.txt"
+
+    def finished(self, system: str) -> bool:
+        return all(self.output(system, name).exists() for name in self.sets)
+
+    def alike(self, system: str, text: str) -> str:
+        """The model of the same seed that has learned from this text."""
+        seed = self.study.systems.trained[system].seed
+        trained = self.study.systems.trained.items()
+        return next(name for name, other in trained if (other.mixture, other.seed) == (text, seed))
+
+    def scores(self, system: str, test_set: str) -> dict[str, Any]:
+        test = self.tests[test_set]
+        found, _ = test.score(self.output(system, test_set))
+        row: dict[str, Any] = {"bleu": round(found["bleu"], 2), "chrf": round(found["chrf"], 2)}
+        for text in COMPARED:
+            if (other := self.alike(system, text)) != system:
+                difference, p = test.difference(self.output(system, test_set), self.output(other, test_set))
+                row |= {f"above_{text}": round(difference, 2), f"p_{text}": round(p, 4)}
+        return row | {"signature": found["bleu_signature"]}
+
+    def record(self, system: str) -> dict[str, Any]:
+        trained = self.study.systems.trained[system]
+        learned = read_json(self.folder / "systems" / system / "learning.json")
+        (corpus,) = self.study.mixtures.weights(trained.mixture)
+        return {
+            "system": system,
+            "text": trained.mixture,
+            "seed": trained.seed,
+            "pairs": records.count(self.study.paths.clean(corpus)),
+            "updates": learned["phases"][-1]["end"],
+            "passes": learned["seen"]["passes"],
+            "training_minutes": minutes([self.folder / "benchmarks" / f"train_{system}.tsv"]),
+            "cpu": describe()["cpu"],
+            "scores": {name: self.scores(system, name) for name in self.sets},
+        }
+
+    def keep(self, folder: Path) -> None:
+        """Write the record of each finished model that has none, once those that it is compared with are finished."""
+        for system in self.study.systems.trained:
+            path, needed = folder / f"{system}.json", [system, *(self.alike(system, text) for text in COMPARED)]
+            if not path.exists() and all(map(self.finished, needed)):
+                write_json(path, self.record(system))
+                print(path)
+
+
+def table(folder: Path) -> None:
+    """Print a line for each text: pairs, seeds; of each test set the means of BLEU and of what it is above clean."""
+    found = sorted((read_json(path) for path in folder.glob("*.json")), key=lambda each: each["text"])
+    for text, rows in groupby(found, key=lambda each: each["text"]):
+        some = [*rows]
+        cells = [text, f"{some[0]['pairs']:,}", str(len(some))]
+        for name in some[0]["scores"]:
+            for field in ("bleu", "above_clean"):
+                values = [each["scores"][name].get(field, 0.0) for each in some]
+                cells.append(f"{statistics.mean(values):.2f}")
+        print(f"| {' | '.join(cells)} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", type=there, help="configuration of the study, whose results lie in this folder")
+    parser.add_argument("--output", type=Path, required=True, help="folder of the records, one file a model")
+    args = parser.parse_args()
+    if args.config:
+        Models(StudyPlan(config.read(args.config))).keep(args.output)
+    table(args.output)
+
+
+if __name__ == "__main__":
+    command(main)
