@@ -195,7 +195,7 @@ WRONG = [
     ("mixtures.x", {"targets": "mbr", "metric": "chrf", "scores": {"command": "x"}}, ".scores: choose for mbr in"),
     ("mixtures.x", {"targets": "mbr", "keep": 9, "candidates": {"n_best": 4}},
      ".keep: 9 of 4 hypotheses; keep fewer, or give mixtures.x.candidates.n_best"),
-    ("mixtures.x", {"candidates": {"n_best": 4, "beam_size": 8, "sampling": {}}}, ".beam_size: samples are drawn"),
+    ("mixtures.x", {"candidates": {"n_best": 4, "beam_size": 8, "sampling": {}}}, ".candidates.beam_size: samples are"),
     ("mixtures.x", {"candidates": {"n_best": 4, "beam_size": 300}}, "size: the native engine has beams of 256"),
     ("distillation.beam_size", 10**9, ": the native engine has beams of 256 at most; take fewer, or dist"),
     ("distillation.sampling", {"top_k": 2**31}, ".top_k: 2147483648 is greater than the maximum of 2147483647"),

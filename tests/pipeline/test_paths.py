@@ -20,6 +20,7 @@ OTHERS = {  # of single commands: what they write, and what need not be there
     ("export/untrained.py", "--learning"), ("export/shortlist.py", "--map"),
     ("study/new/__main__.py", "data"),  # which has a message of its own for all of them
     ("report/pages.py", "--studies"), ("report/study_page/__main__.py", "--front-page"),
+    ("report/study_page/__main__.py", "--try-page"),
     ("report/study_page/__main__.py", "--benchmarks"),
     ("distill/teacher.py", "--stand-ins"),  # of some teachers
     ("distill/ask.py", "--answers"),  # a folder that it makes

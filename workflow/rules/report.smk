@@ -248,7 +248,7 @@ rule try_page:
     resources:
         **growing(mem_mb=500, runtime=10),
     params:
-        study=study.folder,
+        study=lambda w: study.folder,
     shell:
         "python -m report.try_page --measurements {input.measurements} --study {params.study}"
         " --output {output.page} 2> {log}"
