@@ -156,10 +156,10 @@ def test_a_damaged_page_says_so(visitor, site, name, change, said):
 
 @pytest.mark.parametrize("name", ["page/page.js", "index.js", "worker.js", "sentences.js"])
 def test_a_page_without_a_part_of_its_program_says_so(visitor, site, name):
-    """Not every browser tells a page that a file of its worker is missing."""
+    """Not every browser tells a page that a file of its worker is missing. Until its style is there, all is visible."""
     del site.files[f"/{name}"]
     late = "document.querySelector('.late') && getComputedStyle(document.querySelector('.late')).visibility"
-    wait_on(visitor, site.url, f"({late}) === 'visible'")
+    wait_on(visitor, site.url, f"document.readyState === 'complete' && ({late}) === 'visible'")
     assert "missing" in visitor.run("document.getElementById('state').innerText")
 
 
