@@ -127,7 +127,8 @@ def row(rows: list[dict[str, Any]]) -> str:
     first = next(iter(rows[0]["scores"]))
     for field in ("chrf", "agreement"):
         cells.append(mean([one["scores"][first]["1"][field] for one in rows]))
-    return " | ".join([*cells, mean([one["training_minutes"] for one in rows], 1)])
+    minutes = [known for one in rows if (known := one["training_minutes"]) is not None]  # set to null if interrupted
+    return " | ".join([*cells, mean(minutes, 1) if minutes else "—"])
 
 
 def table(folder: Path) -> None:
