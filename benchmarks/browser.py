@@ -1,9 +1,10 @@
 """The engine as WebAssembly beside Bergamot's, in one Chromium, with the weights of one model that Marian trained.
 
-Marian trains a student on --text. Its weights become the folder of the native engine, and a file as Firefox publishes
-them (engine_firefox), which Bergamot's reads; both choose pieces from the same shortlist, greedily. Each engine has a
-worker of its own in one page, and they take turns, on one core, with the engine outside the browser on AVX2 beside
-them. Then a page for each engine alone tells the time until its first translation, and what it loads.
+Marian trains a student on --text, in a folder that keeps it. Its weights become the folder of the native engine, and a
+file as Firefox publishes them (engine_firefox), which Bergamot's reads; both choose pieces from the same shortlist, of
+fast_align's links, greedily. Each engine has a worker of its own in one page, and they take turns, on one core, with
+the engine outside the browser: on AVX2, and with the kernels of WebAssembly as instructions of 128 bits
+(narrow_engine). Then a page for each engine alone tells the time until its first translation, and what it loads.
 """
 
 import argparse
@@ -11,18 +12,23 @@ import functools
 import http.server
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import narrow_engine
 import sentencepiece
-from engine_firefox import make, text_way, vocabulary
+from engine_firefox import make, vocabulary
 
+from corpora import alignment
+from findings.metrics import bleu
 from formats import marian, records
 from formats.shape import TransformerShape
 from measure import in_process
@@ -35,8 +41,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))  # their driver of Chromium
 from chromium import Browser  # noqa: E402
 
-SCHEDULE = Schedule(updates=2000, batch_tokens=2000, learning_rate=0.0005, warmup=500, seed=1)
-NATIVE, BERGAMOT, OUTSIDE = "native", "bergamot", "native, avx2"
+SCHEDULE = Schedule(updates=227, batch_tokens=2000, learning_rate=0.001, warmup=200, seed=1)
+NATIVE, BERGAMOT = "native", "bergamot"
+LONGEST = 128  # pieces of a translation, as Bergamot cuts sentences
 LOADED = {  # files of the site beside the model's
     NATIVE: ("web/translator.js", "web/engine.js", "web/engine.wasm"),
     BERGAMOT: (
@@ -44,6 +51,8 @@ LOADED = {  # files of the site beside the model's
         *("bergamot/worker/bergamot-translator-worker.js", "bergamot/worker/bergamot-translator-worker.wasm"),
     ),
 }
+WIDE, NARROW = "native, avx2", "native, 128 bits"  # outside the browser
+Way = Callable[[list[str]], list[str]]
 Rows = Iterator[dict[str, Any]]
 PAGE = """<!doctype html><meta charset="utf-8"><script type="module">
 const bytes = async (name) => new Uint8Array(await (await fetch(name)).arrayBuffer());
@@ -55,9 +64,9 @@ const asked = (worker, message) => new Promise((resolve, reject) => {
 const made = {
   async native() {
     const worker = new Worker("native.js", { type: "module" });
-    const names = await (await fetch("model/names.json")).json();
+    const names = await (await fetch("names.json")).json();
     const files = await Promise.all(names.map(async (name) => [name, await bytes(`model/${name}`)]));
-    await asked(worker, { files: new Map(files) });
+    instructions = await asked(worker, { files: new Map(files) });
     return (lines) => asked(worker, { lines });
   },
   async bergamot() {
@@ -75,7 +84,8 @@ const made = {
   },
 };
 const engines = {};
-window.open_ = async (name) => { engines[name] = await made[name](); };
+let instructions;
+window.open_ = async (name) => { engines[name] = await made[name](); return instructions; };
 window.translate = (name, lines) => engines[name](lines);
 window.first = async (name, line) => {
   const start = performance.now();
@@ -98,6 +108,15 @@ onmessage = async ({ data: { files, lines } }) => {
 """
 
 
+OUTSIDE = """import json, sys
+from pathlib import Path
+from nmt_frontier.translator import Translator
+translator = Translator(Path(sys.argv[1]), workers=1)
+for line in sys.stdin:
+    print(json.dumps([*translator.translate(json.loads(line))]), flush=True)
+"""
+
+
 def trained(text: Path, spm: Path, updates: int, asked: TransformerShape, entries: Path, folder: Path) -> None:
     """Train a model of Marian's on records, as model.npz and vocab.yml in a folder."""
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(spm))
@@ -109,7 +128,39 @@ def trained(text: Path, spm: Path, updates: int, asked: TransformerShape, entrie
     train(sides, asked, replace(SCHEDULE, updates=updates), folder)
 
 
-def site(models: Path, spm: Path, bergamot: Path, folder: Path) -> dict[str, int]:
+def lexical(text: Path, spm: Path, folder: Path, words: list[str]) -> Iterator[str]:
+    """Lines of a shortlist: of all links that a piece has in a text, the share of each piece on the other side."""
+    pairs = [*alignment.encoded(text, spm)]
+    alignment.train(alignment.FastAlign, iter(pairs), folder / "aligner")
+    links = alignment.FastAlign(folder / "aligner").align(pairs)
+    linked = zip(pairs, links, strict=True)
+    counts = Counter((source[i], target[j]) for (source, target), places in linked for i, j in places)
+    totals: Counter[str] = Counter()
+    for (source, _), count in counts.items():
+        totals[source] += count
+    known = set(words)
+    best = sorted(counts, key=lambda pair: (pair[0], -counts[pair], pair[1]))
+    for source, target in best:
+        if {source, target} <= known:
+            yield f"{target} {source} {counts[source, target] / totals[source]:.8f}\n"
+
+
+@contextmanager
+def outside(folder: Path, **environment: str) -> Iterator[Callable[[list[str]], list[str]]]:
+    """The engine in a process of its own."""
+    command = [sys.executable, "-c", OUTSIDE, folder]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env={**os.environ, **environment}, **pipes) as process:
+
+        def translate(lines: list[str]) -> list[str]:
+            print(json.dumps(lines), file=process.stdin, flush=True)
+            return json.loads(process.stdout.readline())
+
+        yield translate
+        process.stdin.close()
+
+
+def site(spm: Path, models: Path, bergamot: Path, folder: Path) -> dict[str, int]:
     """Fill a folder with the page and what the engines load. Returns the bytes of each engine's files."""
     own = models / "native-int8"
     links = {"model": own, "web": ROOT / "web", "bergamot": bergamot.resolve(), "vocab.spm": spm}
@@ -117,7 +168,7 @@ def site(models: Path, spm: Path, bergamot: Path, folder: Path) -> dict[str, int
     for name, path in links.items():
         (folder / name).symlink_to(path)
     names = sorted(path.name for path in own.iterdir() if path.suffix in (".json", ".safetensors", ".model"))
-    write_json(own / "names.json", names)
+    write_json(folder / "names.json", names)
     write_text(folder / "index.html", PAGE)
     write_text(folder / "native.js", WORKER)
     files = {**LOADED, NATIVE: (*LOADED[NATIVE], *(f"model/{name}" for name in names))}
@@ -138,27 +189,36 @@ def served(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
+def in_browser(browser: Browser, name: str, lines: list[str]) -> list[str]:
+    return browser.run(f"translate({name!r}, {json.dumps(lines)})")
+
+
 def opened(browser: Browser, address: str) -> None:
     browser.send("Page.navigate", url=address)
     browser.wait("window.first")
 
 
-def measured(browser: Browser, address: str, folder: Path, lines: list[str], session: in_process.Session) -> Rows:
-    """A row for each engine."""
+def measured(
+    ways: dict[str, Way], spm: Path, lines: list[str], references: list[str], session: in_process.Session
+) -> Rows:
+    """A row for each engine, with the pieces of its translations: a model of few updates does not always end one."""
+    counter = sentencepiece.SentencePieceProcessor(model_file=str(spm))
     words = sum(len(line.split()) for line in lines)
-    opened(browser, address)
-    for name in LOADED:
-        browser.run(f"open_({name!r})")
-    ways = {name: functools.partial(browser.run, f"translate({name!r}, {json.dumps(lines)})") for name in LOADED}
-    same = sum(one == other for one, other in zip(*(way() for way in ways.values()), strict=True))
-    ways[OUTSIDE] = functools.partial(text_way(folder, 64), lines)
-    usages = in_process.timed(ways, session, [session.core], "words a second")
+    found = {name: way(lines) for name, way in ways.items()}
+    calls = {name: functools.partial(way, lines) for name, way in ways.items()}
+    usages = in_process.timed(calls, session, [session.core], "words a second")
     rates = {name: [words / usage.seconds for usage in used] for name, used in usages.items()}
     for name in ways:
-        faster = [one / other for one, other in zip(rates[NATIVE], rates[name], strict=True)]
-        row = {"engine": name, "words": words, "sentences": len(lines), "same_translations": same}
+        same = sum(one == other for one, other in zip(found[NATIVE], found[name], strict=True))
+        share = [one / other for one, other in zip(rates[NATIVE], rates[name], strict=True)]
+        row = {"engine": name, "words": words, "sentences": len(lines), "same_as_native": same}
+        row["pieces"] = sum(map(len, counter.encode(found[name])))
+        row |= {
+            "bleu": bleu("de").corpus_score(found[name], [references]).score,
+            "others": in_process.others(usages[name]),
+        }
         row |= in_process.Spread.of(rates[name]).fields("words_per_second")
-        yield row | in_process.Spread.of(faster).fields("native_times_faster")
+        yield row | in_process.Spread.of(share).fields("native_times_faster")
 
 
 def beginning(browser: Browser, address: str, name: str, line: str, runs: int) -> dict[str, float]:
@@ -176,23 +236,36 @@ def main() -> None:
     parser.add_argument("--text", type=there, required=True, help="records that the model is trained on")
     parser.add_argument("--updates", type=positive, default=SCHEDULE.updates, help="of the training (%(default)s)")
     parser.add_argument("--bergamot", type=there, required=True, help="the folder of @browsermt/bergamot-translator")
+    parser.add_argument("--folder", type=Path, required=True, help="for the model and the engines, which it keeps")
     in_process.options(parser)
     args = parser.parse_args()
-    os.environ["NMT_ISA"] = "avx2"
     session, shared = in_process.prepared(args)
-    lines = records.sources(args.test_set)[: session.sentences]
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        spm = vocabulary(args.text, folder)
-        models = make(args.shape, spm, folder, functools.partial(trained, args.text, spm, args.updates))
-        (pages := folder / "site").mkdir()
-        sizes = site(models, spm, args.bergamot, pages)
-        with served(pages) as address, closing(Browser(folder / "profile")) as browser:
-            rows = [*measured(browser, address, models / "native-int8", lines, session)]
-            for row in rows:
-                if size := sizes.get(row["engine"]):
-                    row |= {"bytes": size} | beginning(browser, address, row["engine"], lines[0], session.runs)
-    write_json(args.output, [row | {"shape": args.shape, "updates": args.updates} | shared for row in rows])
+    lines, references = zip(*records.pairs(args.test_set), strict=True)
+    lines, references = [*lines[: session.sentences]], [*references[: session.sentences]]
+    (folder := args.folder).mkdir(parents=True, exist_ok=True)
+    made = spm, models = folder / "v.model", folder / "models"
+    if not models.exists():
+        vocabulary(args.text, folder)
+        train = functools.partial(trained, args.text, spm, args.updates)
+        make(args.shape, spm, folder, train, functools.partial(lexical, args.text, spm, folder), LONGEST)
+    narrow = narrow_engine.build(folder / "narrow")
+    own = models / "native-int8"
+    with ExitStack() as stack:
+        pages = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        sizes = site(*made, args.bergamot, pages)
+        address = stack.enter_context(served(pages))
+        browser = stack.enter_context(closing(Browser(pages / "profile")))
+        opened(browser, address)
+        ways = {name: functools.partial(in_browser, browser, name) for name in LOADED}
+        ways[WIDE] = stack.enter_context(outside(own, NMT_ISA="avx2"))
+        ways[NARROW] = stack.enter_context(outside(own, PYTHONPATH=str(narrow)))
+        instructions = {name: browser.run(f"open_({name!r})") for name in LOADED}[NATIVE]
+        rows = [*measured(ways, spm, lines, references, session)]
+        for row in rows:
+            if size := sizes.get(row["engine"]):
+                row |= {"bytes": size} | beginning(browser, address, row["engine"], lines[0], session.runs)
+    shared |= {"shape": args.shape, "updates": args.updates, "instructions": instructions}
+    write_json(args.output, [row | shared for row in rows])
 
 
 if __name__ == "__main__":

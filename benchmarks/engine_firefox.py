@@ -11,7 +11,7 @@ import importlib.util
 import random
 import struct
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -87,21 +87,34 @@ def firefox(model: Path, output: Path) -> None:
     output.write_bytes(head + struct.pack("<Q", padding) + bytes(padding) + b"".join(part for *_, part in items))
 
 
-def make(name: str, spm: Path, folder: Path, train: Callable[..., object] = untrained_marian.make) -> Path:
+def any_translations(words: list[str]) -> Iterable[str]:
+    """A lexical shortlist in which every piece has BEST translations, drawn from all."""
+    generator = random.Random(1)
+    return (f"{target} {source} 0.05\n" for source in words for target in generator.sample(words, BEST))
+
+
+def make(
+    name: str,
+    spm: Path,
+    folder: Path,
+    train: Callable[..., object] = untrained_marian.make,
+    shortlist: Callable[[list[str]], Iterable[str]] = any_translations,
+    longest: int = 24,
+) -> Path:
     """The folders of a study's system, and the file in Firefox' format beside them.
 
-    train: writes Marian's files of a shape, with a vocabulary, into a folder; by default an untrained model.
+    train: writes Marian's files of a shape, with a vocabulary, into a folder; by default an untrained model. shortlist:
+    the lines of one for the pieces. longest: pieces of a translation.
     """
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(spm))
     words = [pieces.id_to_piece(number) for number in range(2, len(pieces))]
     write_text(entries := folder / "vocabulary.txt", "".join(f"{word}\n" for word in [*opennmt_tf.CONTROL, *words]))
     train(shape(registry()[name]), entries, folder / "training")
-    generator = random.Random(1)
-    lines = (f"{target} {source} 0.05\n" for source in words for target in generator.sample(words, BEST))
-    write_text(shortlist := folder / "lex.txt", "".join(lines))
-    origin = Origin(study="benchmark", system=name, role="untrained", source="en", target="de", max_decoding_length=24)
+    write_text(lexical := folder / "lex.txt", "".join(shortlist(words)))
+    settings = {"study": "benchmark", "system": name, "role": "untrained", "source": "en", "target": "de"}
+    origin = Origin(**settings, max_decoding_length=longest)
     files = [folder / "training" / file for file in ("model.npz", "vocab.yml")]
-    export_marian.export(*files, spm, shortlist, ["int8"], origin, folder / "models")
+    export_marian.export(*files, spm, lexical, ["int8"], origin, folder / "models")
     firefox(folder / "models/marian-int8/model.bin", folder / "firefox.bin")
     return folder / "models"
 

@@ -48,5 +48,9 @@ export class Translator {
   /** wasm: engine.wasm; without it, the file beside this module. */
   static open(files: Files, options?: { wasm?: BufferSource | WebAssembly.Module }): Promise<Translator>;
   translate(lines: (string | Uint8Array)[], options?: Options): Line[];
+  /** The instructions of its products: "relaxed" where the browser computes these as it should. */
+  readonly instructions: "simd128" | "relaxed";
+  /** Bytes of its memory. */
+  readonly memory: number;
   close(): void;
 }

@@ -11,7 +11,7 @@ from models import sentences
 
 from nmt_frontier import Translator
 from nmt_frontier.command import web
-from nmt_frontier.files import read_json, write_json
+from nmt_frontier.files import read_json
 
 pytestmark = pytest.mark.skipif(not (web.PAGE / "engine.wasm").exists(), reason="no engine for browsers: make web")
 BROWSERS = [
@@ -30,6 +30,18 @@ for (const kind of kinds) {
     found[`${kind} ${beamSize}`] = translated.map(({ text }) => text);
   }
   translator.close();
+}
+document.body.textContent = JSON.stringify(found);
+"""
+MEMORY = """
+import { Translator } from "./translator.js";
+const { lines, names, rounds } = await (await fetch("task.json")).json();
+const read = async (name) => [name, await (await fetch(`model/${name}`)).arrayBuffer()];
+const translator = await Translator.open(new Map(await Promise.all(names.map(read))));
+const found = [];
+for (let round = 0; round < rounds; round++) {
+  translator.translate(lines);
+  found.push(translator.memory);
 }
 document.body.textContent = JSON.stringify(found);
 """
@@ -85,6 +97,15 @@ def translation(browser):
 
 def expected(lines, kind="int8", beam_size=1):
     return [*Translator(native.folders() / kind, beam_size=beam_size).translate(lines)]
+
+
+def told(browser, site, script, task):
+    """What a script says that gets a task in a page of its own."""
+    site.files |= {"/task.json": json.dumps(task).encode(), "/script.js": script.encode()}
+    site.files["/script.html"] = b'<!doctype html><script type="module" src="script.js"></script>'
+    browser.open(f"{site.url}/script.html")
+    browser.wait("/^[[{]/.test(document.body?.textContent)", seconds=120)
+    return json.loads(browser.run("document.body.textContent"))
 
 
 def choose(browser, name, value):
@@ -206,10 +227,11 @@ def test_all_types_give_the_bytes_of_the_command(visitor, site, tmp_path):
         web.write(native.folders() / kind, tmp_path / kind)
         for path in (tmp_path / kind / "model").iterdir():
             site.files[f"/models/{kind}/{path.name}"] = path.read_bytes()
-    write_json(tmp_path / "task.json", {"lines": lines, "kinds": native.KINDS, "beams": BEAMS})
-    site.files |= {"/task.json": (tmp_path / "task.json").read_bytes(), "/all.js": ALL.encode()}
-    site.files["/all.html"] = b'<!doctype html><script type="module" src="all.js"></script>'
-    visitor.open(f"{site.url}/all.html")
-    visitor.wait("document.body?.textContent.startsWith('{')", seconds=120)
-    found = json.loads(visitor.run("document.body.textContent"))
+    found = told(visitor, site, ALL, {"lines": lines, "kinds": native.KINDS, "beams": BEAMS})
     assert found == {f"{kind} {beam}": expected(lines, kind, beam) for kind in native.KINDS for beam in BEAMS}
+
+
+def test_memory_is_flat_over_ten_thousand_sentences(visitor, site, page):
+    names = [path.name for path in (page / "model").iterdir() if path.name != "manifest.json"]
+    used = told(visitor, site, MEMORY, {"lines": sentences(1000, seed=5), "names": names, "rounds": 10})
+    assert used[0] >= 2**24 and used == [used[0]] * 10
