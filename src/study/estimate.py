@@ -43,6 +43,7 @@ def estimate(config: StudyConfiguration, cores: int, rates: Rates) -> str:
         *([f"from {rates.origin}"] if rates.origin else []),
         SCOPE,
         *(["not counted: scores by programs of other environments"] if work.study.teachers.scores else []),
+        *(f"not counted: the score {name}, by {what}" for name, what in work.study.scores.uncounted.items()),
         *([f"not counted, size unknown: {', '.join(work.unknown)}"] if work.unknown else []),
     ]
     return "\n".join([f"Estimate for the study {config.study}: {total}", *rows, *(f"  {note}" for note in notes)])
@@ -69,7 +70,7 @@ def stages(work: Work) -> dict[str, list[float]]:
     selections = config.distillation.shards * sum(map(len, work.selected.values()))
     shards += config.distillation.shards * config.distillation.epochs * len(work.words)
     groups = [group for group in planned(work, shipped().text) if group.stage == StudyStage.SCORES]
-    scores = [group.seconds for group in groups for _ in range(group.number)]
+    scores = [each.seconds for each in groups if not each.gpus for _ in range(each.number * (each.cores or 1))]
     return {
         **({StudyStage.SCORES.value: scores} if groups else {}),
         "corpora and vocabulary": _divided(texts, len(config.corpora) * config.cleaning_shards),
@@ -109,6 +110,9 @@ def gpu_hours(work: Work) -> dict[str, tuple[float, float]]:
     hours: dict[str, tuple[float, float]] = {}
     if training := [system for system in work.learners if work.trained_on_gpu(system)]:
         hours["training"] = (sum(map(work.training_seconds, training)) / 3600, GPU_TRAINING)
+    model = work.study.scores.section.model
+    if work.scorers and model and model.training.device == "cuda":
+        hours["scores of the corpora"] = (sum(map(work.scorer_seconds, work.scorers)) / 3600, GPU_TRAINING)
     if work.teachers_on_gpu and work.back_translated:
         hours["back-translation"] = (all_back_translations(work) / 3600, GPU_DECODING)
     if work.teachers_on_gpu and work.selected:

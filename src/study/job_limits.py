@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from study import scoring
 from study.asking import asking
 from study.configuration import StudyConfiguration
 from study.jobs import jobs
@@ -21,14 +22,16 @@ class Requests:
         kept = shipped()
         self._work = Work(config, kept.rates)
         self._seconds: dict[str, float] = defaultdict(float)
+        self._uncounted = {*map(scoring.rule, self._work.study.scores.uncounted)}
         for group in jobs(self._work, kept.text):
             rule = group.name.split()[0]
             self._seconds[rule] = max(self._seconds[rule], group.seconds)
 
     def minutes(self, rule: str) -> int:
-        """Run time of the longest job of a rule, with a margin for other CPUs; a day where a size is not known."""
+        """Run time of the longest job of a rule, with a margin for other CPUs; a day where a size is not known, or how
+        long a server takes."""
         minutes = round(SPARE * self._seconds[rule] / 60)
-        return min(max(minutes, DAY if self._work.unknown else SHORTEST), LONGEST)
+        return min(max(minutes, DAY if self._work.unknown or rule in self._uncounted else SHORTEST), LONGEST)
 
     def answers_megabytes(self, teacher: str) -> int:
         """Main memory of a job that asks a teacher, which holds the places of all its answers."""

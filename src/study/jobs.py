@@ -190,7 +190,7 @@ class _Planned:
         for corpus in work.back_translated:
             sentences, stage = work.sizes[corpus], StudyStage.BACK_TRANSLATION
             lists, made = f"translate_shard {BACKWARD} {corpus}", f"back_translate_shard {corpus}"
-            after = [f"gather_clean {corpus}", f"train {BACKWARD}"]
+            after = [self._cleaned(corpus), f"train {BACKWARD}"]
             seconds = work.translation_seconds(BACKWARD, sentences)
             yield self._group(lists, stage, seconds, shards, gpus=gpus, after=after)
             yield self._group(made, stage, sentences * self._seconds["select"], shards, after=[lists])

@@ -11,7 +11,7 @@ from itertools import chain
 
 from decode.engines.ctranslate2 import CTranslate2
 from findings.comparison import BASELINE, compared
-from formats.shape import shape
+from formats.shape import Values, shape
 from nmt_frontier.search.native import Native
 from study.candidates import pairs
 from study.configuration import StudyConfiguration
@@ -21,6 +21,7 @@ from study.resources import TOKENS, cleaned_size, operations, read_size, size, t
 from study.systems import BACKWARD, TOKEN_ENSEMBLE, StudySystem, Trained, teacher_entry
 from train import precision
 from train.schedule import kept_checkpoints
+from train.settings import TrainingSection
 
 STEP = 2.1  # time of a training step over that of its layers' products: attention, adding gradients up, Adam
 NARROW = 105  # units of a layer whose products take as long as everything else in it
@@ -80,6 +81,7 @@ class Work:
     """What a study has to do. Seconds are of one core, at the given rates.
 
     back_translated: the corpora that a backward teacher translates for a system. learners: what is trained, with it.
+    scorers: the pairs that each model of scores learns from.
     unknown: corpora and models that count as nothing, as their size is not known yet.
     """
 
@@ -100,11 +102,16 @@ class Work:
         self.back_translated = [name for name in alone if name in drawn]
         systems = self.study.systems.learners.values()
         self.learners = [each for each in systems if each.role != BACKWARD or self.back_translated]
+        self.scorers = {name: self.drawn(each.corpora) for name, each in self.study.scores.scorers.items()}
         self.pairs = sum(number for name, number in self.sizes.items() if name not in alone)  # with the changed copies
         self.unknown = [name for name in self.read if not self.sizes[name]]
         self.unknown += [system.name for system in self.learners if not self.parameters(system)]
         elsewhere = [name for name in self.study.teachers.computed if not self.study.systems[name].shape]
         self.unknown += [f"teacher {name}" for name in elsewhere if not self.teacher_parameters(name)]
+
+    def drawn(self, corpora: Iterable[str]) -> int:
+        """Pairs of these corpora that scores learn from."""
+        return min(self.study.scores.section.pairs, sum(self.cleaned[name] for name in corpora))
 
     def epoch(self, mixture: str) -> int:
         """Pairs of an epoch of a mixture."""
@@ -217,20 +224,24 @@ class Work:
     def trained_on_gpu(self, system: Trained) -> bool:
         return system.training.device == "cuda"
 
-    def training_operations(self, system: Trained) -> float:
-        tokens = trained_tokens(system.training, self.epoch(system.mixture))
-        return tokens * (operations(system.shape, self._entries) or 0)
-
     def training_seconds(self, system: Trained) -> float:
-        """Core-seconds of a training, or GPU-seconds; several threads take more than one."""
-        if self.trained_on_gpu(system):
-            return self.training_operations(system) / GPU_TRAINING
-        tokens, threads = trained_tokens(system.training, self.epoch(system.mixture)), system.training.threads
-        width = getattr(shape(system.shape), "units", WIDTH)
+        return self.seconds_of(system.training, system.shape, self._entries, self.epoch(system.mixture))
+
+    def scorer_seconds(self, scorer: str) -> float:
+        """Of the training of a model of scores."""
+        model, plan = self.config.scores and self.config.scores.model, self.study.scores
+        return self.seconds_of(model.training, plan.shape, plan.section.pieces, self.scorers[scorer]) if model else 0.0
+
+    def seconds_of(self, training: TrainingSection, values: Values, entries: int, epoch: int) -> float:
+        """Core-seconds of a training, or GPU-seconds; several threads take more than one. epoch: pairs."""
+        tokens, threads = trained_tokens(training, epoch), training.threads
+        done = tokens * (operations(values, entries) or 0)
+        if training.device == "cuda":
+            return done / GPU_TRAINING
+        width = getattr(shape(values), "units", WIDTH)
         wide = (1 + NARROW / width) / (1 + NARROW / WIDTH)  # wider layers take less time per operation
-        seconds = STEP * wide * self.training_operations(system) * self.rates.product
-        seconds += tokens / 2 * self._entries * self.rates.logit
-        if system.training.precision != precision.FLOAT32 and precision.pays(shape(system.shape), "cpu"):
+        seconds = STEP * wide * done * self.rates.product + tokens / 2 * entries * self.rates.logit
+        if training.precision != precision.FLOAT32 and precision.pays(shape(values), "cpu"):
             seconds /= precision.GAIN
         seconds += TRAINING_STARTS * self.rates.tensorflow
         return seconds * threads / (1 + SECOND_THREAD * (threads - 1))
@@ -273,12 +284,13 @@ class Work:
         teachers = sum(self._checkpoints(system) for system in self.learners if system.role in teaching)
         students = sum(self._checkpoints(system) for system in self.learners if system.role not in teaching)
         back = sum(self.sizes[name] for name in self.back_translated)  # n-best lists, parts and the whole
+        scores = sum(of_pair[name] * self.cleaned[name] for name in self.study.corpora.scored)
         return {
             StudyStage.FETCH: sum(of_pair[name] * self.read[name] for name in names),
             StudyStage.SUBSETS: sampled,
             StudyStage.CLEANING: cleaned,
             StudyStage.GATHERING: cleaned,
-            StudyStage.SCORES: sum(of_pair[name] * self.sizes[name] for name in self.study.corpora.scored),
+            StudyStage.SCORES: scores + sum(map(self._scorer_bytes, self.scorers.values())),
             StudyStage.BACK_TRANSLATION: back * (RECORD_BYTES / 2 + CANDIDATE_BYTES + 2 * RECORD_BYTES),
             StudyStage.TEACHERS: teachers,
             StudyStage.TRANSLATION: self._list_bytes({*chain.from_iterable(map(self.translators, self.selected))}),
@@ -297,7 +309,18 @@ class Work:
         numbers = (self.study.teachers.lists[name].candidates.n_best for name in names)
         return self.pairs * sum(RECORD_BYTES / 2 + CANDIDATE_BYTES * number for number in numbers)
 
+    def _scorer_bytes(self, pairs: int) -> float:
+        """Of a model of scores: what it learns from, and its checkpoints."""
+        plan = self.study.scores
+        assert plan.section.model
+        parameters = shape(plan.shape).parameters(plan.section.pieces) or 0
+        return pairs * (RECORD_BYTES + PIECES_BYTES) + kept_bytes(plan.section.model.training, parameters)
+
     def _checkpoints(self, system: Trained) -> float:
-        kept = kept_checkpoints(system.training.average_last, system.training.averages)
-        size = CHECKPOINT_BYTES + (AVERAGE_BYTES if system.training.moving_average else 0)
-        return self.parameters(system) * size * kept
+        return kept_bytes(system.training, self.parameters(system))
+
+
+def kept_bytes(training: TrainingSection, parameters: float) -> float:
+    """Of the checkpoints of a training."""
+    size = CHECKPOINT_BYTES + (AVERAGE_BYTES if training.moving_average else 0)
+    return parameters * size * kept_checkpoints(training.average_last, training.averages)

@@ -54,6 +54,13 @@ class ScoresPlan:
             found += [Scorer("near", domain.side, domain.near, language), Scorer("far", domain.side, scored, language)]
         return found
 
+    @property
+    def uncounted(self) -> dict[str, str]:
+        """The used scores whose time nobody can know before, with what computes them."""
+        embedded = self.section.embeddings and (self.section.embeddings.address or "a command")
+        found = {"embeddings": embedded, "translation": self.section.translation.models and "given models"}
+        return {name: what for name, what in found.items() if name in self.used and what}
+
     def models(self, score: str) -> list[str]:
         """The folders of the two models of a score."""
         if score == "translation" and self.section.translation.models:

@@ -1,15 +1,18 @@
 """The scores that a study computes: what they need, what they are learned from, and what they cost."""
 
 import copy
+import re
 from pathlib import Path
 
 import pytest
 
 from common.document import short
+from corpora.settings import OWN_SCORES
 from nmt_frontier.errors import UserError
 from study import config
 from study.configuration import typed
 from study.estimate import estimate
+from study.job_limits import DAY, Requests
 from study.jobs import jobs
 from study.plan import StudyPlan
 from study.rates import shipped
@@ -98,6 +101,53 @@ def test_scores_are_estimated_and_best_shortens_what_follows():
     few = bounded(a={"column": 2, "best": 100})
     assert seconds(few, StudyStage.CLEANING) == seconds(one, StudyStage.CLEANING)
     assert seconds(few, StudyStage.TRANSLATION) < seconds(one, StudyStage.TRANSLATION)
+
+
+RULE = re.compile(r"^(?:use )?rule (?:\w+ as )?(\w+)", re.MULTILINE)
+SMALL = {"scorer_dev", "scorer_dev_pieces", "reverse_dev", "encode_reversed_dev", "convert_scorer_native"}
+
+
+def test_the_study_that_uses_everything_has_an_estimate_of_every_step():
+    study = typed(config.load(ROOT / "configs/multi30k-crawl.yaml"))
+    work = Work(study, shipped().rates)
+    assert work.study.scores.used == {*OWN_SCORES} and [*study.corpora["wikimatrix"].carried] == ["laser"]
+    assert work.back_translated == ["german"] and not work.unknown
+    groups = jobs(work, shipped().text)
+    seconds = {name: sum(each.seconds for each in groups if each.name.split()[0] == name) for name in rules()}
+    seconds["train_backward_teacher"] = sum(each.seconds for each in groups if each.name == "train backward")
+    assert {name for name, found in seconds.items() if not found} == SMALL
+    assert {name for each in groups for name in each.after} - {each.name for each in groups} <= {
+        "train None", *(f"subset {name}" for name in study.corpora),
+    }  # fmt: skip
+    assert "not counted: the score embeddings, by http://localhost:8080/v1" in estimate(study, 2, shipped().rates)
+    limits = Requests(study)
+    assert limits.minutes("score_embeddings") == DAY > limits.minutes("score_alignment")
+
+
+def rules():
+    """Those that compute scores and that translate back."""
+    text = "".join((ROOT / f"workflow/rules/{name}.smk").read_text() for name in ("scores", "back_translation"))
+    return RULE.findall(text)
+
+
+def test_models_of_scores_are_estimated_as_all_trainings_are():
+    study = copy.deepcopy(SCORED)
+    teacher = study["teachers"]["teacher"]
+    study["vocabulary"]["pieces"] = study["scores"]["pieces"]
+    study["scores"]["model"] = {key: teacher[key] for key in ("shape", "training")}
+    work = Work(typed(study), shipped().rates)
+    assert work.scorers["near"] == 29_000 + 145_000 and work.scorers["forward"] == 29_000 + 19_777
+    trained = next(each for each in work.trained if each.name == "teacher")
+    assert work.scorer_seconds("near") == pytest.approx(work.training_seconds(trained))
+    assert work.disk()[StudyStage.SCORES] > Work(typed(SCORED), shipped().rates).disk()[StudyStage.SCORES]
+    on_cpu = estimate(typed(study), 2, shipped().rates)
+    study["scores"]["model"]["training"] = teacher["training"] | {"device": "cuda", "gpus": 2}
+    on_gpu = estimate(typed(study), 2, shipped().rates)
+    assert "scores of the corpora, on GPUs" in on_gpu and "scores of the corpora, on GPUs" not in on_cpu
+    (group,) = (
+        each for each in jobs(Work(typed(study), shipped().rates), shipped().text) if each.name == "train_scorer near"
+    )
+    assert group.gpus == 2
 
 
 @pytest.mark.parametrize(
