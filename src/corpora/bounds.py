@@ -23,7 +23,7 @@ from corpora.scores import Numbers, ascending, column, nth, number_of
 from corpora.settings import Score
 from corpora.text_features import Measured, characters
 from formats import records
-from formats.batches import batches
+from formats.batches import Batch, batches
 from formats.counts import Cleaned, Histogram, Scores, dropped_by_half
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
@@ -66,6 +66,11 @@ class Numbered:
 
     def _read(self, name: str, start: int) -> Numbers:
         return np.fromfile(self._folder / name, np.float64, CHUNK, offset=8 * start)
+
+    def shown(self, row: int) -> list[str]:
+        """The scores of a record, for people."""
+        files = {name: self._folder / name for name in self._bounds}
+        return [f"{name} {np.fromfile(file, np.float64, 1, offset=8 * row)[0]:.4g}" for name, file in files.items()]
 
     def _keys(self, start: int) -> NDArray[np.uint64]:
         """Of the score whose best are kept, the best first."""
@@ -166,27 +171,26 @@ def bound(
     before = document(records.info(source), Cleaned, "not the counts of a corpus; delete it, run again")
     names = [*before["lengths"]]
     sides = len(names)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=".scores.") as folder:
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=output.parent, prefix=".scores."))
         numbered = Numbered(source, own, bounds, sides, Path(folder))
         marks = np.concatenate(
             [np.packbits(kept, bitorder="little") for kept in numbered.kept()] or [np.empty(0, "u1")]
         )
-        scores = numbered.counts(marks)
-    position = 0
+        position, tables = 0, characters([])  # position: the records before a batch
 
-    def low_score(measured: Measured, rows: Rows) -> Dropped:
-        nonlocal position
-        kept = marked(marks, position, len(measured.batch))[rows]
-        position += len(measured.batch)
-        return ~kept
+        def low_score(measured: Measured, rows: Rows) -> Dropped:
+            return ~marked(marks, position, len(measured.batch))[rows]
 
-    funnel, tables = Funnel({LOW_SCORE: low_score}, names), characters([])
-    with ExitStack() as stack:
+        def shown(batch: Batch, row: int) -> records.Record:
+            return *batch.first(sides).record(row), *numbered.shown(position + row)
+
+        funnel = Funnel({LOW_SCORE: low_score}, names, shown)
         kept = stack.enter_context(records.writer(output))
         dropped = stack.enter_context(records.writer(rejected_file(output))) if rejected else None
         for batch in progress(batches(source), f"bounds {records.name(source)}", before["lines_out"], size=len):
-            measured = Measured(batch, tables, sides)
-            verdict = funnel.sort_out(measured)
+            verdict = funnel.sort_out(Measured(batch, tables, sides))
+            position += len(batch)
             kept.write(batch.first(sides).lines(np.flatnonzero(verdict == KEPT)))
             if dropped:
                 rows = np.flatnonzero(verdict != KEPT)
@@ -194,7 +198,7 @@ def bound(
         if dropped and rejected:
             for text in records.frames(rejected):
                 dropped.write(text)
-        counts = counted(before, funnel, scores)
+        counts = counted(before, funnel, numbered.counts(marks))
         require_lines(output, counts)
     verify_written(output, counts["lines_out"], kept.sha256)
     for line in dropped_by_half(counts["name"], counts["lines_in"], counts["dropped"]):

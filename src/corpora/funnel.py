@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from corpora.rules import Rows, Rule
 from corpora.settings import SIDES
 from corpora.text_features import Measured
 from formats import records
+from formats.batches import Batch
 from formats.counts import Counts, Fetched, Shard
 from formats.records import Record
 from nmt_frontier.errors import UserError
@@ -21,17 +22,18 @@ SAMPLES = 20  # dropped records kept for each rule, for people to look at
 BIN_WORDS = 5  # width of a bin in the histograms of lengths
 BINS = 41  # the last one holds everything longer
 KEPT = -1
+Shown = Callable[[Batch, int], Record]
 
 
 class Funnel:
     """Rules in their order; a record counts for the first one that drops it.
 
     The samples of a rule are the records with the smallest hashes, a random choice independent of order and shards.
-    sides: those of the columns.
+    sides: those of the columns. shown: of a row of a batch, in a sample.
     """
 
-    def __init__(self, rules: dict[str, Rule], sides: Sequence[str] = SIDES):
-        self._rules, self._sides = rules, sides
+    def __init__(self, rules: dict[str, Rule], sides: Sequence[str] = SIDES, shown: Shown = Batch.record):
+        self._rules, self._sides, self._shown = rules, sides, shown
         self._start = time.monotonic()
         self.reasons = list(rules)
         self.lines_in = 0
@@ -69,7 +71,7 @@ class Funnel:
             below = hashes < samples[-1][0]
             rows, hashes = rows[below], hashes[below]
         for place in np.unique(hashes, return_index=True)[1][:SAMPLES]:
-            samples.append((int(hashes[place]), measured.batch.record(rows[place])))
+            samples.append((int(hashes[place]), self._shown(measured.batch, int(rows[place]))))
         self._samples[reason] = distinct(samples)
 
     def _count_lengths(self, measured: Measured, kept: NDArray[np.bool_]) -> None:

@@ -5,6 +5,7 @@ They are written as ``repr`` of Python's float has them, so that nothing of a nu
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ def with_numbers(block: Block, names: Sequence[str], before: int, unread: Unread
     sides, scores, dropped = block.columns[: -len(names)], block.columns[-len(names) :], dict(block.dropped)
     written: list[list[str]] = []
     for name, cells in zip(names, scores, strict=True):
-        numbers = [*map(_number, cells)]
+        numbers = [*map(number_in, cells)]
         for row, number in enumerate(numbers):
             if number is None and row not in dropped:
                 what = f"{cells[row][:40]!r} is no number" if cells[row] else "is missing"
@@ -34,12 +35,12 @@ def with_numbers(block: Block, names: Sequence[str], before: int, unread: Unread
     return Block([*sides, *written], dropped)
 
 
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+def number_in(text: str) -> float | None:
+    """The finite number that a text is, if it is one; 1_0 is 10 to Python, and so are digits of other scripts."""
+    with suppress(ValueError):
+        if text.isascii() and "_" not in text and math.isfinite(number := float(text)):
+            return number
+    return None
 
 
 def column(batch: Batch, place: int) -> Numbers:

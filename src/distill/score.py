@@ -10,7 +10,6 @@ continues after its last whole part (distill.parts), for each of which the progr
 
 import argparse
 import json
-import math
 import os
 import signal
 import subprocess
@@ -24,6 +23,7 @@ from typing import IO
 import numpy as np
 
 from common.document import argument
+from corpora.scores import number_in
 from distill import parts
 from distill.least_risk import united, weights
 from distill.n_best_lists import NBestList
@@ -75,10 +75,9 @@ def _feed(stream: IO[str], lines: Iterable[str]) -> None:
 
 
 def _number(line: str, where: str) -> float:
-    with suppress(ValueError):
-        if math.isfinite(number := float(line)):
-            return number
-    raise UserError(f"{where}: {line.strip()!r} is no number; a line of input needs one number")
+    if (number := number_in(line)) is None:
+        raise UserError(f"{where}: {line.strip()!r} is no number; a line of input needs one number")
+    return number
 
 
 def scored(part: list[NBestList], settings: Scores) -> Iterator[list[float]]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.document import argument
+from corpora.scores import number_in
 from distill.http_teacher.server import OTHER, Connection, Unreadable, message
 from nmt_frontier.errors import UserError, command
 from scores import shards
@@ -79,11 +80,10 @@ def of_command(settings: EmbeddingsSection) -> Embed:
             raise UserError(
                 f"scores.embeddings.command: {words[0]} wrote {len(lines)} lines for {len(texts)} sentences"
             )
-        try:
-            rows = [[float(word) for word in line.strip(" []").replace(",", " ").split()] for line in lines]
-        except ValueError as error:
-            raise UserError(f"scores.embeddings.command: {words[0]} wrote no numbers: {error}") from None
-        return unit(rows, words[0])
+        cells = [line.strip(" []").replace(",", " ").split() for line in lines]
+        if wrong := next((cell for row in cells for cell in row if number_in(cell) is None), None):
+            raise UserError(f"scores.embeddings.command: {words[0]} wrote no numbers: {wrong!r}")
+        return unit([[*map(float, row)] for row in cells], words[0])
 
     return embed
 

@@ -1,5 +1,6 @@
 """A configuration written out: merged with the files that it extends, with the study's settings in every entry."""
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,21 @@ class _UniqueKeyLoader(yaml.SafeLoader):
             if key.value in keys[:position]:
                 raise yaml.MarkedYAMLError(problem=f"key '{key.value}' is there twice", problem_mark=key.start_mark)
         return super().construct_mapping(node, deep)
+
+
+def _plain_number(loader: _UniqueKeyLoader, node: yaml.ScalarNode) -> int | float:
+    """Refuses what is a number in YAML alone: 1_0 is 10 there, 017 is 15, and 1:30 is 90."""
+    number: int | float = (loader.construct_yaml_int if node.tag == INT else loader.construct_yaml_float)(node)
+    if not PLAIN.fullmatch(node.value):
+        problem = f"{node.value} is {number} in YAML; write {number}, or quotes around it"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+    return number
+
+
+INT, FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
+PLAIN = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)(e[-+]?\d+)?|[-+]?\.inf|\.nan", re.IGNORECASE)
+for _tag in (INT, FLOAT):
+    _UniqueKeyLoader.add_constructor(_tag, _plain_number)
 
 
 def read(path: Path) -> Document:

@@ -59,6 +59,13 @@ class Unread:
             shown = text[: 4 * SAMPLE_LETTERS].decode(errors="replace") if isinstance(text, bytes) else text
             samples.append((problem, records.sentence(shown[:SAMPLE_LETTERS])))
 
+    def forget(self, counts: Mapping[str, int]) -> None:
+        """Leave out the first records of each reason, so many, which are before the part that is taken."""
+        for reason, number in counts.items():
+            first = {problem for problem, _ in self.samples.get(reason, [])[:number]}
+            self.samples[reason] = self.samples.get(reason, [])[number:]
+            self.problems = [problem for problem in self.problems if problem not in first]
+
 
 class Input(NamedTuple):
     """A file being read: its name in messages, and its encoding if the study says it."""

@@ -111,6 +111,7 @@ class CountedCorpus:
             if not read:
                 gc.freeze()  # else cells of rows have the collector walk over all that is loaded: a tenth of TSV's time
             first = max(self._skipped - read, 0)  # of the block that is taken
+            text.unread.forget(Counter(reason for row, reason in block.dropped.items() if row < first))
             read += len(block.columns[0])
             left = None if self._maximum is None else self._maximum - kept
             rows = [row for row in range(first, len(block.columns[0])) if row not in block.dropped][:left]

@@ -11,6 +11,7 @@ import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from mirrored_texts import ENGLISH, GERMAN, PAIRS, checksum, corpus, mirrored, records_of, refused
+from msgspec import structs
 from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 
 from corpora import fetch
@@ -60,6 +61,10 @@ def test_lines_before_a_part_count_in_no_number(tmp_path):
     entry = corpus(sha256=None, skip_lines=1, invalid="drop")
     blocks, about = fetch.fetch("x", entry, ["en", "de"], tmp_path, tmp_path / "cache", 1)
     assert sum(block.count(b"\n") for block in blocks) == 60 and about.dropped == {"invalid_utf8": 30}
+    places = [place.split(",")[0].rpartition(": ")[2] for place, _ in about.samples["invalid_utf8"]]
+    assert places[:2] == ["line 3", "line 6"]
+    refusal = refused(structs.replace(entry, invalid="error"), tmp_path / "none", tmp_path)
+    assert "line 3" in refusal and "line 1," not in refusal
     message = refused(corpus(skip_lines=3000), tmp_path / "all", mirrored(tmp_path))
     assert message == "x: skip_lines leaves out all of its 3,000 lines; take fewer"
 

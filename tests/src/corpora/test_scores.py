@@ -17,7 +17,7 @@ from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 from corpora import bounds, clean, funnel, gather, rules
 from corpora.funnel import Funnel
 from corpora.repairs import Repairs
-from corpora.scores import ascending, nth, number_of
+from corpora.scores import ascending, nth, number_in, number_of
 from corpora.settings import OWN_SCORES, Cleaning, Score
 from corpora.text_features import Measured, characters
 from formats import records
@@ -146,6 +146,13 @@ def test_a_record_without_a_number_is_dropped_and_counted(tmp_path):
         ("record 8: score quality: is missing", "A cow."),
     ]
     assert "3 of 9 lines cannot be read" in fails(tmp_path, **asked)
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"), [("1e-3", 0.001), (" -.5", -0.5), ("1_0", None), ("١", None), ("inf", None)]
+)
+def test_a_number_is_what_other_programs_take_for_one(cell, number):
+    assert number_in(cell) == number
 
 
 def test_a_column_that_is_not_there(tmp_path):
@@ -283,6 +290,11 @@ def test_own_scores_come_in_files_and_must_be_as_many(tmp_path):
     own = {"own": Score(bound=-9.5), "x": Score(column=2)}
     bounds.bound(source, {"own": parts}, own, tmp_path / "out/x.tsv.zst", None)
     assert list(records.read(tmp_path / "out/x.tsv.zst")) == lines[:10]
+    samples = read_json(tmp_path / "out/x.json")["samples"]["low_score"]  # which the page of the corpora shows
+    assert len(samples) == 20 and len({*map(tuple, samples)}) == 20
+    for english, german, of_own, of_text in samples:
+        number = int(english.split()[2])
+        assert german == f"Wort Nummer {number}" and (of_own, of_text) == (f"own -{number}", "x 0") and number > 9
     command = [warm.python(), "-m", "corpora.bounds", "--input", source, "--bounds", '{"own": {}}']
     run = subprocess.run(
         [*command, "--own", "own", parts[0], "--output", tmp_path / "few/x.tsv.zst"], capture_output=True, text=True

@@ -33,6 +33,9 @@ def test_wrong_value(tmp_path, key, value, message):
     [
         ("study: [", "line 1: not YAML"),
         ("a: 1\nb: 2\na: 3\n", "line 3: not YAML: key 'a' is there twice"),
+        ("a: 1.5\nb: 1_0\n", "line 2: not YAML: 1_0 is 10 in YAML; write 10, or quotes around it"),
+        ("a: 017\n", "line 1: not YAML: 017 is 15 in YAML"),
+        ("a: 1:30.5\n", "line 1: not YAML: 1:30.5 is 90.5 in YAML"),
         ("- a\n- b\n", "not a mapping of keys to values"),
         ("", "not a mapping of keys to values"),
         ("extends: 3", "extends: 3 is not the name of a file"),
