@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from corpora.language_codes import means
+from corpora.settings import SIDES
 from formats.counts import dropped_by_half
 from nmt_frontier import machine
 from nmt_frontier.command_line import positive
@@ -24,11 +25,11 @@ from study import config, rates
 from study.configuration import StudyConfiguration
 from study.estimate import estimate
 from study.new import files, sizes, text
-from study.new.files import FoundCorpus
-from study.new.look import FEWEST, IDENTIFIED, HeldOut, Look, held_out, look
+from study.new.draft import Draft
+from study.new.look import FEWEST, IDENTIFIED, HeldOut, Look, held_out, look, percent
+from study.new.pairing import ALONE, FoundCorpus
 from study.new.scores import told
 from study.new.sizes import Plan
-from study.new.text import Draft, percent
 from study.rates import Rates
 from study.resources import TOKENS
 from study.schema import definition, problems
@@ -103,10 +104,10 @@ def _planned(draft: Draft, measured: Rates | None) -> tuple[Plan, StudyConfigura
             file.write_text(text.text(draft, plan), encoding="utf-8")
             return config.read(file)
 
-        roles = ("train", "monolingual")
-        pairs, monolingual = ({name: look.lines for name, look in draft.of_role(role).items()} for role in roles)
+        found = ({name: look.lines for name, look in draft.of_role(role).items()} for role in ("train", *ALONE))
+        pairs, alone, target_only = found
         measured = measured or rates.measured_once()
-        plan = sizes.plan(pairs, monolingual, draft.characters, draft.hours, draft.cores, configured, measured)
+        plan = sizes.plan(pairs, alone, target_only, draft.characters, draft.hours, draft.cores, configured, measured)
         return plan, configured(plan), measured
 
 
@@ -127,7 +128,8 @@ def _taken(draft: Draft) -> Iterator[str]:
     """What each file was taken for, and the first of what could not be read."""
     for looked in draft.looks:
         source, paths = looked.corpus.source, looked.corpus.paths
-        codes = draft.pair if len(paths) == len(draft.pair) else [" and ".join(draft.pair[: len(looked.words)])]
+        sides = [draft.pair[side] for side in looked.corpus.sides]
+        codes = sides if len(paths) == len(sides) else [" and ".join(sides)]
         columns = [f"{code}: {column}" for code, column in (source.get("columns") or {}).items()]
         about = [looked.corpus.format, *[f"columns {', '.join(columns)}"][: len(columns)], *[source.get("encoding")]]
         for path, code in zip(paths, codes, strict=True):
@@ -138,10 +140,10 @@ def _taken(draft: Draft) -> Iterator[str]:
 def _other_scripts(draft: Draft) -> Iterator[str]:
     """A line for each side with many letters outside its language's scripts."""
     for looked in draft.looks:
-        for share, name, code in zip(looked.in_script, ("source", "target"), draft.pair, strict=False):
+        for share, side in zip(looked.in_script, looked.corpus.sides, strict=True):
             if share < 1 - OTHER_SCRIPTS:
-                others = f"{percent(1 - share)} of the letters of its {name} side"
-                yield f"{looked.corpus.name}: {others} are in no script of {code}"
+                others = f"{percent(1 - share)} of the letters of its {SIDES[side]} side"
+                yield f"{looked.corpus.name}: {others} are in no script of {draft.pair[side]}"
 
 
 def segmented(looks: Iterable[Look]) -> Iterator[str]:
@@ -160,7 +162,7 @@ def _row(looked: Look, pair: list[str]) -> tuple[str, ...]:
         looked.corpus.role,
         f"{looked.lines:,}",
         " ".join(f"{mean:.1f}" for mean in looked.words),
-        ", ".join(f"{percent(looked.share(side, pair[side]))} {pair[side]}" for side in range(len(looked.words))),
+        ", ".join(looked.known(pair)),
         percent(looked.repeats / looked.lines, 1),
         ", ".join(f"{percent(share, 1)} {reason}" for share, reason in shares),
     )
@@ -171,10 +173,11 @@ def _reasons(looked: Look) -> dict[str, int]:
 
 
 def _study(draft: Draft, plan: Plan, effective: StudyConfiguration, measured: Rates) -> list[str]:
-    passes = plan.passes(plan.teacher_steps, plan.pairs)
+    passes = plan.passes(plan.teacher_steps, plan.taught)
     lines = [f"{name}: {lines:,} random lines of it are enough for the time" for name, lines in plan.samples.items()]
     lines.append(f"shapes and learning rates: {plan.size.like}; vocabulary: {plan.pieces:,} pieces")
-    goes = f"the teacher goes {passes:.1f} times through {plan.pairs:,} pairs"
+    back = f" and {plan.target_only:,} back-translations" * bool(plan.target_only)
+    goes = f"the teacher goes {passes:.1f} times through {plan.pairs:,} pairs{back}"
     more = f"; further passes would hardly help, though {draft.hours:g} hours would allow them" * plan.full
     lines.append(f"{goes}, if these have {TOKENS} pieces a side{more}")
     return [*lines, estimate(effective, draft.cores, measured)]

@@ -1,29 +1,24 @@
-"""The corpora among a user's files and folders: texts, the meaning of their names, and the two sides of each.
-
-``train.en.gz`` goes with ``train.cs.gz``, ``en/talk.txt`` with ``cs/talk.txt``, ``src.txt`` with ``tgt.txt`` and
-``corpus_english.txt`` with ``corpus_czech.txt``.
-"""
+"""The corpora among a user's files and folders: texts, and the meaning of their names."""
 
 import os
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from common.document import Document
 from corpora.language_codes import Sides
-from corpora.readers import COMPRESSED, by_name, to_convert
+from corpora.readers import COMPRESSED, to_convert
 from corpora.readers.beginnings import format_of
 from corpora.readers.marked_up import Tmx, Xliff
-from corpora.readers.reader import Reader
 from corpora.readers.tables import Csv, Jsonl
 from corpora.readers.text import Tsv
-from corpora.sources.stored import LANGUAGE
 from nmt_frontier.errors import UserError
 from study.new import contents, naming
-from study.new.contents import columns, first_lines, language, reader, require_languages, sentences, unpacked
+from study.new.contents import columns, first_lines, reader, require_languages, unpacked
+from study.new.pairing import ALONE, FoundCorpus, FoundFile, encoding_key, format_key, paired, shown
 
 NO_TEXT = {  # in a folder
     ".md", ".rst", ".json", ".yaml", ".yml", ".html", ".xml", ".tex", ".py", ".sh", ".log", ".id", ".ids", ".scores",
@@ -37,127 +32,6 @@ LEFT_BEHIND = re.compile(
 NOTES = re.compile(r"(readme|licen[sc]e|copying|changelog)([-_.].*)?")  # names that are no text either, without .txt
 NOT_UTF8 = "its name is not UTF-8"
 MOST_NAMED = 5  # files in a note
-
-
-@dataclass(frozen=True)
-class FoundCorpus:
-    """A corpus of the new study. ``source`` has the configuration's keys for the place of its text."""
-
-    name: str
-    role: str
-    source: Document
-    paths: tuple[Path, ...]
-    format: str
-
-    def __str__(self) -> str:
-        return " and ".join(map(str, self.paths))
-
-
-@dataclass(frozen=True)
-class FoundFile:
-    """stem: the name without its side. side: 0 source, 1 target, None if unknown or if the file has both.
-
-    encoding: what the configuration has to say. code: of the language and its region, in the name.
-    """
-
-    path: Path
-    stem: str
-    side: int | None
-    role: str
-    reader: type[Reader]
-    encoding: str | None
-    code: str = ""
-
-
-@dataclass(frozen=True)
-class SideFile(FoundFile):
-    """A file of one side of a text."""
-
-    side: int
-
-
-def shown(path: Path) -> str:
-    """A path for the configuration: relative to the folder that Snakemake runs in if it is inside, else absolute."""
-    path = path.expanduser().absolute()
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-
-
-def paired(files: list[FoundFile], pair: list[str], notes: list[str], foreign: set[str]) -> Iterator[FoundCorpus]:
-    """Corpora of one side a file. foreign: stems of files in other languages, which explain a set without a partner."""
-    groups: dict[tuple[str, str], dict[int, SideFile]] = {}
-    for file in _with_sides(files, pair, notes):
-        group = groups.setdefault((file.stem, file.reader.format), {})
-        if file.side in group:
-            other = group[file.side].path
-            raise UserError(f"{other} and {file.path}: both are the {pair[file.side]} side of one text; leave one out")
-        group[file.side] = file
-    single = [file for group in groups.values() if len(group) == 1 for file in group.values()]
-    complete = [group for group in groups.values() if len(group) == 2]
-    for role in ("train", "dev", "test"):
-        sources, targets = ([file for file in single if (file.role, file.side) == (role, side)] for side in (0, 1))
-        if len(sources) == len(targets) == 1:  # nothing else they could belong to
-            complete.append({0: sources[0], 1: targets[0]})
-            single = [file for file in single if file not in (sources[0], targets[0])]
-    for group in complete:
-        paths = (group[0].path, group[1].path)
-        source = _source(paths, pair) | _format(group[0]) | _encoding(group[0], group[1])
-        name, format = group[0].stem or paths[0].parent.name, group[0].reader.format
-        yield FoundCorpus(name, group[0].role, source, paths, format)
-    for file in single:
-        if file.role != "train" and file.stem in foreign:
-            notes.append(f"{file.path}: a {file.role} set without a {pair[1 - file.side]} side, it is left out")
-            continue
-        if file.side == 1 or file.role != "train":
-            raise UserError(f"{file.path}: the {pair[file.side]} side only; {_partners(file, single, pair)}")
-        notes.append(f"{file.path}: has no {pair[1]} side: monolingual text, which the teacher translates")
-        source = {"file": shown(file.path)} | _format(file) | _encoding(file)
-        name = file.stem or file.path.parent.name
-        yield FoundCorpus(name, "monolingual", source, (file.path,), file.reader.format)
-
-
-def _format(file: FoundFile) -> Document:
-    """The key of the configuration, if the name says another format."""
-    return {} if by_name(file.path.name) is file.reader else {"format": file.reader.format}
-
-
-def _encoding(*files: FoundFile) -> Document:
-    """The key of the configuration, if it is needed. Raises UserError if one of two sides needs it."""
-    encodings = {file.encoding for file in files}
-    if len(encodings) > 1:
-        needing = next(file for file in files if file.encoding)
-        raise UserError(f"{needing.path}: is {needing.encoding}, and the other side is UTF-8; convert one of the two")
-    return {"encoding": files[0].encoding} if files[0].encoding else {}
-
-
-def _partners(file: SideFile, single: list[SideFile], pair: list[str]) -> str:
-    """Which file a side could go with, if their names matched."""
-    others = " or ".join(str(each.path) for each in single if (each.role, each.side) == (file.role, 1 - file.side))
-    names = f"if {others} goes with it, name the two alike, as X.{pair[0]} and X.{pair[1]}"
-    return names if others else f"no {pair[1 - file.side]} file goes with it"
-
-
-def _with_sides(files: list[FoundFile], pair: list[str], notes: list[str]) -> Iterator[SideFile]:
-    """The files; those without a language in their names get that of their first lines."""
-    for file in files:
-        code, share = (pair[file.side], 1.0) if file.side is not None else _language(file)
-        if (side := Sides(pair)[code]) is not None:
-            yield SideFile(file.path, file.stem, side, file.role, file.reader, file.encoding)
-        else:
-            notes.append(f"{file.path}: looks like {code} ({100 * share:.0f} % of its first lines), it is left out")
-
-
-def _language(file: FoundFile) -> tuple[str, float]:
-    return language(sentences(file.path, file.reader, file.encoding))
-
-
-def _source(paths: tuple[Path, Path], pair: list[str]) -> Document:
-    """``file`` with {lang} if that gives both names, else a name for each language."""
-    names = [shown(path) for path in paths]
-    before, code, after = names[0].rpartition(pair[0])
-    template = f"{before}{LANGUAGE}{after}"
-    if code and template.replace(LANGUAGE, pair[1]) == names[1]:
-        return {"file": template}
-    return {"file": dict(zip(pair, names, strict=True))}
 
 
 def corpora(data: Iterable[Path], pair: list[str], encoding: str | None = None) -> tuple[list[FoundCorpus], list[str]]:
@@ -177,13 +51,17 @@ def corpora(data: Iterable[Path], pair: list[str], encoding: str | None = None) 
     try:
         found += paired([file for file in files if not file.reader.one_file], pair, notes, foreign)
     except UserError as error:  # the other side may be one that cannot be named
-        raise UserError("; ".join([str(error), *(note for note in notes if NOT_UTF8 in note)])) from None
+        raise UserError("; ".join([str(error), *_unnamed(notes)])) from None
     if not any(corpus.role == "train" for corpus in found):
-        alone = [f"{corpus} is the {pair[0]} side only" for corpus in found if corpus.role == "monolingual"]
+        alone = [f"{each} is the {pair[ALONE.index(each.role)]} side only" for each in found if each.role in ALONE]
         problem = f"no training pairs in {pair[0]} and {pair[1]} among the files"
-        raise UserError("; ".join([problem, *(alone or notes)]))
-    order = ("train", "monolingual", "dev", "test")
+        raise UserError("; ".join([problem, *([*alone, *_unnamed(notes)] if alone else notes)]))
+    order = ("train", *ALONE, "dev", "test")
     return _with_names(sorted(found, key=lambda corpus: (order.index(corpus.role), corpus.name))), notes
+
+
+def _unnamed(notes: list[str]) -> list[str]:
+    return [note for note in notes if NOT_UTF8 in note]
 
 
 def _listed(data: Iterable[Path], notes: list[str]) -> Iterator[tuple[Path, str]]:
@@ -273,14 +151,15 @@ def _understood(
 
 def _one_file(file: FoundFile, pair: list[str]) -> FoundCorpus:
     """The corpus of a file with both sides."""
-    source: Document = {"file": shown(file.path)} | _format(file)
+    source: Document = {"file": shown(file.path)} | format_key(file)
     if file.reader in (Tsv, Csv, Jsonl):
         places = columns(file.path, file.reader, file.encoding, pair)
         source |= {"columns": dict(zip(pair, places, strict=True))} if places not in (None, [0, 1]) else {}
     if file.reader in (Tmx, Xliff):
         require_languages(file.path, pair)
     name = file.stem or file.path.parent.name
-    return FoundCorpus(name, file.role, source | _encoding(file), (file.path,), file.reader.format)
+    role = "train" if file.role in ALONE else file.role
+    return FoundCorpus(name, role, source | encoding_key(file), (file.path,), file.reader.format)
 
 
 def _with_names(corpora: list[FoundCorpus]) -> list[FoundCorpus]:

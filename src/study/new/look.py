@@ -21,6 +21,7 @@ from corpora import duplicates, rules
 from corpora.download import CACHE
 from corpora.funnel import KEPT, Funnel
 from corpora.language_codes import means
+from corpora.settings import SIDES
 from corpora.sources import source_of
 from corpora.sources.source import CountedCorpus, languages
 from corpora.text_features import Measured, characters
@@ -32,7 +33,7 @@ from nmt_frontier.files import write_text
 from nmt_frontier.progress import progress
 from study import config
 from study.new.contents import identifier
-from study.new.files import FoundCorpus
+from study.new.pairing import FoundCorpus
 from study.new.scores import Carried, carried
 
 SAMPLE = 10_000  # records of a corpus that are looked at more closely, and from which held-out sets are drawn
@@ -73,10 +74,15 @@ class Look:
     def kept(self) -> int:
         return self.counts["lines_out"] - self.repeats
 
-    def share(self, side: int, code: str) -> float:
-        """The share of the identified lines of a side that langid.py takes for this language."""
-        found = sum(count for label, count in self.languages[side].items() if means(label, code))
+    def share(self, column: int, code: str) -> float:
+        """The share of the identified lines of a side that langid.py takes for this language. column: of the side."""
+        found = sum(count for label, count in self.languages[column].items() if means(label, code))
         return found / self.identified if self.identified else 0.0
+
+    def known(self, pair: list[str]) -> list[str]:
+        """That share for each side, for people."""
+        codes = [pair[side] for side in self.corpus.sides]
+        return [f"{percent(self.share(column, code))} {code}" for column, code in enumerate(codes)]
 
 
 def look(corpus: FoundCorpus, pair: list[str], cleaning: Document, invalid: str, seed: int) -> Look:
@@ -84,8 +90,7 @@ def look(corpus: FoundCorpus, pair: list[str], cleaning: Document, invalid: str,
     entry = config.corpus({"role": corpus.role, "invalid": invalid, "cleaning": cleaning, **corpus.source})
     codes = languages(entry, pair)
     tables = characters(codes)
-    filtered = corpus.role in ("train", "monolingual")
-    funnel = Funnel(rules.chosen(entry.cleaning if filtered else None, codes, [], tables))
+    funnel = Funnel(rules.chosen(entry.cleaning if corpus.trains else None, codes, [], tables))
     counted = CountedCorpus(str(corpus), entry)
     reservoir, sums = _Reservoir(seed), np.zeros((3, len(codes)), np.int64)  # words, letters, those of the script
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -123,7 +128,7 @@ def look(corpus: FoundCorpus, pair: list[str], cleaning: Document, invalid: str,
 
 def _require_text(corpus: FoundCorpus, counts: Shard) -> None:
     """Raises UserError if a dev or test set has an empty side, or if cleaning leaves no line."""
-    if corpus.role not in ("train", "monolingual") and (empty := counts["dropped"]["empty"]):
+    if not corpus.trains and (empty := counts["dropped"]["empty"]):
         raise UserError(f"{corpus}: {empty:,} lines have an empty side; a {corpus.role} set is taken as it is, mend it")
     if not counts["lines_out"]:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in counts["dropped"].items() if count)
@@ -132,13 +137,15 @@ def _require_text(corpus: FoundCorpus, counts: Shard) -> None:
 
 def _require_languages(looked: Look, codes: list[str]) -> None:
     """Raises UserError for a side that looks like another language, unless that is a close relative."""
-    for side, (name, code) in enumerate(zip(("source", "target"), codes, strict=False) if looked.identified else ()):
-        label, count = looked.languages[side].most_common(1)[0]
+    for column, (side, code) in enumerate(zip(looked.corpus.sides, codes, strict=True) if looked.identified else ()):
+        label, count = looked.languages[column].most_common(1)[0]
         close = means(label, code) or langcodes.tag_distance(code, label) <= CLOSE
         if count >= WRONG * looked.identified and not close:
             sampled = f"{100 * count / looked.identified:.0f} % of {looked.identified:,} sampled lines"
             swapped = "; are the sides swapped?" * (len(codes) > 1 and means(label, codes[1 - side]))
-            raise UserError(f"{looked.corpus}: the {name} side looks like {label} ({sampled}), not {code}{swapped}")
+            raise UserError(
+                f"{looked.corpus}: the {SIDES[side]} side looks like {label} ({sampled}), not {code}{swapped}"
+            )
 
 
 def _repeats(path: Path, column: int, total: int, folder: Path) -> int:
@@ -230,6 +237,12 @@ def _eligible(look: Look, pair: list[str]) -> list[Record]:
     return [record for record, *found in zip(once, *labels, strict=True) if all(map(means, found, pair))]
 
 
-def identifies(look: Look, side: int, code: str) -> bool:
+def identifies(look: Look, column: int, code: str) -> bool:
     """Whether langid.py identifies a side well enough to judge its lines one by one."""
-    return look.share(side, code) >= RELIABLE
+    return look.share(column, code) >= RELIABLE
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """The share in per cent; a positive one that rounds to 0 is given as below the last digit."""
+    least = 10.0**-digits
+    return f"< {least:.{digits}f} %" if 0 < 100 * share < least / 2 else f"{100 * share:.{digits}f} %"

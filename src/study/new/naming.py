@@ -10,6 +10,8 @@ from corpora.settings import LANGUAGES
 from nmt_frontier.languages import shortest
 
 DEV = re.compile(r"(newsdev|dev(el|set|elopment)?|val(id|idation)?|tun(e|ing))\d*")
+MONOLINGUAL = "monolingual"
+MONO = re.compile(r"mono(lingual)?")
 TEST = re.compile(r"(newstest|devtest|te?st(set)?|eval(uation)?)\d*")
 SIDE_WORDS = {"src": 0, "source": 0, "tgt": 1, "trg": 1, "target": 1, "ref": 1, "reference": 1}
 SEPARATORS = re.compile(r"([/._\-\s]+)")
@@ -82,6 +84,8 @@ def role(words: list[str]) -> str:
     for word in reversed(words):
         if word.startswith("train"):
             return "train"
+        if MONO.fullmatch(word):
+            return MONOLINGUAL
         if TEST.fullmatch(word):
             return "test"
         if DEV.fullmatch(word):

@@ -1,6 +1,5 @@
 """Scores that a corpus of a new study seems to carry: columns, properties and files of numbers that are not whole."""
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -17,8 +16,9 @@ from corpora.readers.marked_up import Tmx, Xliff
 from corpora.readers.reader import Input, Unread
 from corpora.readers.tables import Csv, Jsonl, objects, texts_in
 from corpora.readers.text import Tsv
+from corpora.scores import number_in
 from study.new.contents import FIRST_LINES, first_lines, table_rows, unpacked
-from study.new.files import FoundCorpus, shown
+from study.new.pairing import FoundCorpus, shown
 
 SUFFIXES = (".scores", ".score")  # of files beside a text
 MOST_BROKEN = 0.05  # of the numbers, as invalid_share
@@ -40,7 +40,7 @@ class Carried(NamedTuple):
 
 def carried(corpus: FoundCorpus, pair: list[str]) -> list[Carried]:
     """The likely scores of a training text, by its first lines."""
-    if corpus.role not in ("train", "monolingual"):
+    if not corpus.trains:
         return []
     found = [*_inside(corpus, pair), *_beside(corpus)]
     return [each for each in (_carried(*one) for one in found) if each]
@@ -48,17 +48,14 @@ def carried(corpus: FoundCorpus, pair: list[str]) -> list[Carried]:
 
 def _carried(name: str, place: Place, cells: list[object]) -> Carried | None:
     """None unless the cells are numbers, some of them not whole: those are counts, years and keys."""
-    numbers = [number for cell in cells if cell is not None and not math.isnan(number := _number(cell))]
+    numbers = [number for cell in cells if (number := _number(cell)) is not None]
     if len(numbers) < (1 - MOST_BROKEN) * len(cells) or all(number.is_integer() for number in numbers):
         return None
     return Carried(_NOT_IN_NAMES.sub("-", name).strip("-._") or "score", place, min(numbers), max(numbers))
 
 
-def _number(cell: object) -> float:
-    with suppress(TypeError, ValueError):
-        number = float(cell)  # type: ignore[arg-type]  # what is no number raises
-        return number if math.isfinite(number) and not isinstance(cell, bool) else math.nan
-    return math.nan
+def _number(cell: object) -> float | None:
+    return None if isinstance(cell, bool) else number_in(str(cell))
 
 
 def _inside(corpus: FoundCorpus, pair: list[str]) -> Iterator[Found]:

@@ -103,7 +103,8 @@ class Plan:
     """The proposal.
 
     scale: factor on the steps of the size. samples: lines to take of each corpus that is too large for the time. pairs:
-    the training pairs left. full: whether the text, and not the time, limits the training.
+    the training pairs left. target_only: the lines left of the target language alone. full: whether the text, and not
+    the time, limits the training.
     """
 
     size: Size
@@ -111,7 +112,13 @@ class Plan:
     pairs: int
     scale: float = 1.0
     samples: dict[str, int] = field(default_factory=dict)
+    target_only: int = 0
     full: bool = False
+
+    @property
+    def taught(self) -> int:
+        """The pairs that the teacher learns from."""
+        return self.pairs + self.target_only
 
     @property
     def teacher_steps(self) -> int:
@@ -129,6 +136,7 @@ class Plan:
 def plan(
     pairs: dict[str, int],
     monolingual: dict[str, int],
+    target_only: dict[str, int],
     characters: bool,
     hours: float,
     cores: int,
@@ -137,22 +145,24 @@ def plan(
 ) -> Plan:
     """The costliest size for which there is enough text, and time for all of its steps.
 
-    pairs, monolingual: lines of the corpora by name. characters: whether a language has thousands of characters, which
-    need pieces. configured: makes the effective configuration of a plan. Raises UserError for too little text or time.
+    pairs, monolingual, target_only: lines of the corpora by name. characters: whether a language has thousands of
+    characters, which need pieces. configured: makes the effective configuration of a plan. Raises UserError for too
+    little text or time.
     """
     if sum(pairs.values()) < FEWEST:
         raise UserError(f"{sum(pairs.values()):,} training pairs are too few to learn from; {FEWEST:,} are the least")
     budget = hours * 3600
     for size in costliest_first():
         smallest = size is costliest_first()[-1]
-        first = Plan(size, _pieces(size, sum(pairs.values()), characters), sum(pairs.values()))
+        total, back = sum(pairs.values()), sum(target_only.values())
+        first = Plan(size, _pieces(size, total, characters), total, target_only=back)
         translated = Work(configured(first), rates).translation_seconds("teacher", 1)
-        first = _sampled(first, pairs, monolingual, DISTILLATION * budget * cores / translated)
+        first = _sampled(first, pairs, monolingual, target_only, DISTILLATION * budget * cores / translated)
         if first.pairs < size.pairs:
             continue
         once, twice = (wall_seconds(Work(configured(replace(first, scale=n)), rates), cores) for n in (1.0, 2.0))
         scale = 1 + (AIM * budget - once) / (twice - once)
-        most = PASSES / first.passes(size.teacher_steps, first.pairs)
+        most = PASSES / first.passes(size.teacher_steps, first.taught)
         if smallest and scale < LEAST:
             least = (once - (1 - LEAST) * (twice - once)) / AIM
             raise UserError(
@@ -176,11 +186,17 @@ def _pieces(size: Size, pairs: int, characters: bool) -> int:
     return min(size.pieces, of_text) * (2 if characters and of_text < PIECES[0][1] else 1)
 
 
-def _sampled(first: Plan, pairs: dict[str, int], monolingual: dict[str, int], most: float) -> Plan:
-    """The plan with samples if the teacher would translate over ``most`` lines; no more monolingual text than pairs."""
+def _sampled(
+    first: Plan, pairs: dict[str, int], monolingual: dict[str, int], target_only: dict[str, int], most: float
+) -> Plan:
+    """The plan with samples if a teacher would translate over ``most`` lines; no more monolingual text than pairs, of
+    either language."""
     of_pairs = _samples(pairs, most * (3 / 4 if monolingual else 1))
     used = sum(of_pairs.get(name, lines) for name, lines in pairs.items())
-    return replace(first, pairs=used, samples=of_pairs | _samples(monolingual, min(max(most - used, most / 4), used)))
+    back = _samples(target_only, min(most, used))
+    left = sum(back.get(name, lines) for name, lines in target_only.items())
+    samples = of_pairs | _samples(monolingual, min(max(most - used, most / 4), used)) | back
+    return replace(first, pairs=used, target_only=left, samples=samples)
 
 
 def _samples(lines: dict[str, int], most: float) -> dict[str, int]:

@@ -22,13 +22,15 @@ from corpora.sources import source_of
 from nmt_frontier.errors import UserError
 from study import config, rates
 from study.configuration import typed
-from study.estimate import wall_seconds
+from study.estimate import estimate, wall_seconds
 from study.new import contents, files, sizes
 from study.new import look as look_module
 from study.new.__main__ import arguments, new
+from study.new.draft import Draft, as_yaml
 from study.new.encodings import guess
-from study.new.look import look
-from study.new.text import Draft, _head, _yaml, cleaning, percent, text
+from study.new.look import look, percent
+from study.new.text import _head, cleaning, text
+from study.plan import StudyPlan
 from study.rates import Rates
 from study.workload import Work
 
@@ -341,7 +343,7 @@ def test_hours_are_a_number(hours, capsys):
         ({"x.en": ENGLISH, "x.fr": b"bon\nmal \xe9\n"}, "data/x.fr: is not UTF-8; it looks like"),
         ({"x.en": ENGLISH, "x.fr": GERMAN}, "the target side looks like de"),
         ({"x.en": FRENCH, "x.fr": ENGLISH}, "are the sides swapped?"),
-        ({"x.fr": FRENCH}, "data/x.fr: the fr side only; no en file goes with it"),
+        ({"x.fr": FRENCH}, "no training pairs in en and fr among the files; data/x.fr is the fr side only"),
         ({"x.en": ENGLISH}, "no training pairs in en and fr among the files; data/x.en is the en side only"),
         ({"x.en": ENGLISH, "x.en.gz": ENGLISH, "x.fr": FRENCH}, "data/x.en.gz: both are the en side of one text"),
         ({"x.en": ENGLISH[:200], "x.fr": FRENCH[:200]}, "training pairs can be one; add more text"),
@@ -430,7 +432,7 @@ def test_letters_of_other_scripts_are_reported(tmp_path, capsys):
     assert re.fullmatch(r"train: \d+ % of the letters of its target side are in no script of fr", line)
 
 
-def test_norwegian_is_a_language_in_yaml(draft):
+def test_norwegian_is_a_language_inas_yaml(draft):
     """Without quotes, `no` is false."""
     head = yaml.safe_load(_head(replace(draft(600, 1.0), pair=["en", "no"])))
     assert (head["source"], head["target"]) == ("en", "no")
@@ -503,7 +505,7 @@ def planned(draft, folder):
         return config.read(folder / "x.yaml")
 
     lines = {"x": draft.looks[0].lines}
-    plan = sizes.plan(lines, {}, draft.characters, draft.hours, draft.cores, configured, RATES)
+    plan = sizes.plan(lines, {}, {}, draft.characters, draft.hours, draft.cores, configured, RATES)
     return plan, configured(plan).document
 
 
@@ -584,8 +586,8 @@ PRINTABLE = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_si
 @given(
     st.one_of(PRINTABLE, st.dictionaries(st.sampled_from([*PAIR, "no"]), PRINTABLE, min_size=1), st.lists(PRINTABLE))
 )
-def test_any_name_of_a_file_survives_yaml(value):
-    assert yaml.safe_load(f"key: {_yaml(value)} # comment") == {"key": value}
+def test_any_name_of_a_file_survivesas_yaml(value):
+    assert yaml.safe_load(f"key: {as_yaml(value)} # comment") == {"key": value}
 
 
 # Scores
@@ -620,6 +622,39 @@ def test_columns_and_files_of_numbers_are_told_as_scores(tmp_path, capsys):
         {"column-3": {"column": 3}},
         {"scores": {"file": "data/talk.scores"}},
     ]
+
+
+def test_text_of_the_target_language_alone_is_for_back_translation(tmp_path, capsys):
+    texts = both(ENGLISH[:2000], FRENCH[:2000]) | {"news.fr": FRENCH[2000:2400], "mono/talk.fr": FRENCH[2400:2500]}
+    study = proposed(tmp_path, texts | {"mono/talk.en": ENGLISH[2500:2600]})  # which is no translation
+    shown = capsys.readouterr().out
+    assert "data/news.fr: has no en side: monolingual text, for back-translation, so that the teacher" in shown
+    assert (
+        re.search(r"news +monolingual_target +400 .* % fr", shown) and "2,000 pairs and 500 back-translations" in shown
+    )
+    assert {corpus["role"] for name, corpus in study["corpora"].items() if "talk" in name} == {
+        "monolingual", "monolingual_target",
+    }  # fmt: skip
+    plan = StudyPlan(config.read(tmp_path / "configs/en-fr.yaml"))
+    assert {*plan.mixtures.weights("augmented")} == {"x", *plan.corpora.target_only} != {"x"}
+    assert study["teachers"]["teacher"]["mixture"] == "augmented" and not study["students"]["deep"].get("mixture")
+    assert study["back_translation"]["teacher"]["shape"] == study["teachers"]["teacher"]["shape"]
+    assert "back-translation" in estimate(plan.config, 2, RATES) and available(plan.config, tmp_path) == ([], [])
+    assert Work(plan.config, RATES).epoch("augmented") == 2500
+
+
+def test_much_text_of_the_target_language_is_sampled(draft, tmp_path):
+    few, much = draft(600, 4.0), replace(draft(10**9, 4.0).looks[0])
+    corpus = replace(much.corpus, name="news", role="monolingual_target")
+    drafted = replace(few, looks=[*few.looks, replace(much, corpus=corpus, languages=much.languages[1:], words=[9.0])])
+
+    def configured(plan):
+        (tmp_path / "y.yaml").write_text(text(drafted, plan))
+        return config.read(tmp_path / "y.yaml")
+
+    plan = sizes.plan({"x": 600}, {}, {"news": 10**9}, False, 4.0, 2, configured, RATES)
+    assert plan.samples == {"news": 600} and plan.taught == 1200
+    assert wall_seconds(Work(configured(plan), RATES), 2) <= 4 * 3600
 
 
 def test_text_without_scores_gets_no_example(tmp_path, capsys):
