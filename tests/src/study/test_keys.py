@@ -18,7 +18,7 @@ from langid import langid
 
 from corpora.repairs import REPAIRS
 from corpora.rules import REGISTRY
-from corpora.settings import LANGUAGES
+from corpora.settings import LANGUAGES, OWN_SCORES, TARGET_ONLY
 from corpora.sources import SOURCES
 from export.vocabulary_map import Knobs
 from formats.shape import (
@@ -299,3 +299,17 @@ def test_the_files_made_of_the_types_are_up_to_date():
 def test_languages_are_those_of_langid():
     identifier = langid.LanguageIdentifier.from_modelstring(langid.model)
     assert sorted(identifier.nb_classes) == LANGUAGES
+
+
+def test_the_keys_beside_the_steps_of_another_pipeline_are_there():
+    page = (ROOT / "docs/corpora.md").read_text().partition("### Mozilla's steps and ours")[2].partition("\n## ")[0]
+    rows = [line.split(" | ")[-1] for line in page.splitlines() if line.startswith("|")][2:]
+    named = {part for row in rows for key in re.findall("`(.+?)`", row) for part in key.split(".") if "<" not in part}
+    known = {name for each in definitions().values() for name in each} | {*OWN_SCORES, TARGET_ONLY}
+    assert len(rows) > 20 and all("`" in row for row in rows) and named - known == set()
+
+
+def definitions():
+    """The keys of every section, by its name."""
+    found = schema()
+    return {name: each.get("properties", {}) for name, each in found["$defs"].items()} | {"": found["properties"]}
