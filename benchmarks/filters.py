@@ -36,12 +36,12 @@ SHORT = "not_too_short"  # the rule of bicleaner-hardrules that drops one and tw
 
 
 class Text:
-    """The damaged text. kinds, halves: of each pair; number: pairs."""
+    """The damaged text. kinds, halves, corpora: of each pair; number: pairs."""
 
     def __init__(self, study: StudyPlan, folder: Path):
         self._study, self._folder = study, folder
-        _, kinds, halves, _ = zip(*(line.split("\t") for line in lines(folder / "labels.tsv.gz")), strict=True)
-        self.kinds, self.halves = np.array(kinds), np.array(halves, int)
+        _, kinds, halves, corpora = zip(*(line.split("\t") for line in lines(folder / "labels.tsv.gz")), strict=True)
+        self.kinds, self.halves, self.corpora = np.array(kinds), np.array(halves, int), np.array(corpora)
         self.noise, self.number = self.kinds != GOOD, len(kinds)
         self.pairs = [line.split("\t")[:2] for line in lines(folder / f"{NOISY}.tsv.gz")]
 
@@ -80,8 +80,13 @@ class Text:
         return [np.log(words[:, 0]), ratio, 1.0 * (capitals[:, 0] != capitals[:, 1]), inside[:, 1] - inside[:, 0]]
 
 
-def filters(text: Text, scores: list[str], hardrules: Path | None, embeddings: list[Path]) -> list[Filter]:
-    """All that are compared; those of embeddings have only the pairs with one."""
+def filters(
+    text: Text, scores: list[str], hardrules: Path | None, embeddings: list[Path], other: list[str]
+) -> list[Filter]:
+    """All that are compared; those of embeddings have only the pairs with one.
+
+    other: corpora that weights and bounds are also learned from alone, for the rest.
+    """
     reasons, mark = text.reasons(RULES), text.reasons(PUNCTUATION) == MARK
     found = {name: text.scores(name) for name in scores}
     known = ~np.isnan(np.sum([*found.values()], 0))
@@ -99,6 +104,19 @@ def filters(text: Text, scores: list[str], hardrules: Path | None, embeddings: l
         Filter("combined", rules | mark, known, found),
         Filter("weighed", rules, known, {"weighed": weighed(features, text.noise, learn)}),
     ]
+    if other:
+        own = np.isin(text.corpora, other)
+        learned = Filter("weighed", rules, known, {"weighed": weighed(features, text.noise, learn & own)})
+        combined = next(row for row in rows if row.name == "combined")
+        rows += [
+            replace(row, name=f"{row.name}, by other text", pairs=known & ~own, chosen=known & own)
+            for row in (combined, learned)
+        ]
+        rows += [
+            replace(row, name=f"{row.name}, by all text", pairs=known & ~own, chosen=known)
+            for row in rows
+            if row.name in ("combined", "weighed")
+        ]
     if hardrules:
         names = ("hardrules", "hardrules-but-short")
         rows += [Filter(name, drops, known) for name, drops in zip(names, text.hardrules(hardrules), strict=True)]
@@ -125,7 +143,8 @@ def counted(text: Text, drops: Drops, pairs: Drops) -> dict[str, Any]:
 
 def measured(text: Text, each: Filter) -> dict[str, Any]:
     """The record of a filter."""
-    choose, measure = ((text.halves == half) & each.pairs for half in (1, 2))
+    choose = (text.halves == 1) & (each.pairs if each.chosen is None else each.chosen)
+    measure = (text.halves == 2) & each.pairs
     row: dict[str, Any] = {"filter": each.name, "pairs": int(measure.sum())}
     if not each.scores:
         return row | {"always": counted(text, each.ruled, measure)}
@@ -152,13 +171,15 @@ def main() -> None:
     parser.add_argument("--scores", nargs="+", default=["alignment"], metavar="SCORE", help=own)
     parser.add_argument("--hardrules", type=there, help="what bicleaner-hardrules --annotated_output has written")
     parser.add_argument("--embeddings", type=there, nargs="*", default=[], help="files of scores.embeddings, in order")
+    other = "corpora of it that weights and bounds are also learned from alone, to filter the others"
+    parser.add_argument("--other", nargs="*", default=[], metavar="CORPUS", help=other)
     learned = "filters whose pairs are written for configs/filters-models.yaml (default: %(default)s)"
     parser.add_argument("--learned", nargs="*", default=[*LEARNED], metavar="FILTER", help=learned)
     parser.add_argument("--output", type=Path, required=True, help="JSON")
     args = parser.parse_args()
 
     text = Text(StudyPlan(config.read(args.config)), args.text)
-    compared = filters(text, args.scores, args.hardrules, args.embeddings)
+    compared = filters(text, args.scores, args.hardrules, args.embeddings, args.other)
     rows = [measured(text, each) for each in compared]
     kinds = {kind: int((text.kinds == kind).sum()) for kind in (GOOD, *SHARES)}
     write_json(args.output, {"command": shlex.join(sys.argv), "pairs": kinds, "filters": rows})

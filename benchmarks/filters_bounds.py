@@ -18,13 +18,14 @@ STEPS, RIDGE = 25, 1.0  # of the logistic regression
 class Filter:
     """Drops the pairs that its rules drop, and those below the bound of one of its scores, of which it has two at most.
 
-    pairs: that it is measured on, which have all scores.
+    pairs: that it is measured on, which have all scores. chosen: those that choose its bounds, if others.
     """
 
     name: str
     ruled: Drops
     pairs: Drops
     scores: dict[str, Numbers] = field(default_factory=dict)
+    chosen: Drops | None = None
 
 
 def dropped(each: Filter, bounds: dict[str, float]) -> Drops:

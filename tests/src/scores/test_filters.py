@@ -1,11 +1,13 @@
 """benchmarks/filters*.py: damage of known kinds, the bounds that find it, and the table of what filters find."""
 
+import argparse
 import gzip
 import importlib
 import random
 import sys
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 from formats import records
 from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
+from study import config
 
 ROOT = Path(__file__).parents[3]
 CONFIG = ROOT / "configs/filters.yaml"
@@ -186,6 +189,7 @@ def test_the_table_has_every_filter_and_the_texts_what_they_keep(folder, script,
     Path("hard.tsv").write_text("".join(f"x\t{each}\n" for each in said))
     given = ["--config", str(CONFIG), "--text", str(folder), "--hardrules", "hard.tsv", "--output", "x.json"]
     given += ["--scores", "alignment", "translation", "--learned", "hardrules", "hardrules-but-short", "alignment"]
+    given += ["--other", "b"]
     monkeypatch.setattr(sys, "argv", ["x", *given])
     script("filters").main()
     rows = {row["filter"]: row for row in read_json(Path("x.json"))["filters"]}
@@ -193,9 +197,29 @@ def test_the_table_has_every_filter_and_the_texts_what_they_keep(folder, script,
         rows["rules"]["always"]["kinds"]["cut source"] == 100.0 == rows["rules-without-langid"]["always"]["precision"]
     )
     assert rows["rules"]["always"]["found"] == pytest.approx(100 / 6, abs=1)
+    by_other, by_all = (rows[f"weighed, by {text} text"] for text in ("other", "all"))  # of corpus a alone
+    assert by_other["pairs"] == by_all["pairs"] < rows["weighed"]["pairs"] and by_other["lost 0.03"]["found"] > 90
+    assert by_all["found 0.95"]["bounds"] == rows["weighed"]["found 0.95"]["bounds"] != by_other["found 0.95"]["bounds"]
     assert rows["punctuation"]["always"]["kinds"] == dict.fromkeys(module.SHARES, 0.0) | {"shuffled": 100.0}
     perfect = rows["alignment"]["found 0.95"]
     assert perfect["lost"] == 0 and perfect["found"] >= 90 and perfect["precision"] == 100.0
     assert rows["translation"]["lost 0.03"]["found"] < 10 and rows["combined"]["found 0.95"]["lost"] == 0
     hard = [module.lines(folder / f"{name}.tsv.gz")[:3] for name in ("hardrules", "hardrules-but-short")]
     assert [[line.split("\t")[2] for line in each] for each in hard] == [["0", "0", "1"], ["1", "0", "1"]]
+
+
+@pytest.mark.slow
+def test_speeds_are_those_that_the_commands_count(script, tmp_path):
+    module, study = script("filters_speed"), config.read(CONFIG)
+    source = tmp_path / "text.tsv.zst"
+    records.write(source, [(*pair, f"{number}.0") for number, pair in enumerate(text("a", 300))])
+    args = argparse.Namespace(scores=tmp_path / "scores", model=tmp_path / "model", address="http://localhost:1/v1")
+    found = module.filters(args, study)
+    assert [*found] == [
+        "rules", "rules without language", "terminal_punctuation", "alignment", "translation", "embeddings",
+    ]  # fmt: skip
+    assert "langid" in found["rules"][-1] and "langid" not in found["rules without language"][-1]
+    timed = {"x": partial(module.ours, found["terminal_punctuation"], source, tmp_path)}
+    (rates,) = module.measured(timed, 2).values()
+    assert len(rates) == 2 and all(rate > 100 for rate in rates)
+    assert [path.name for path in tmp_path.iterdir()] == ["text.tsv.zst"]
