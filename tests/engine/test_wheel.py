@@ -84,6 +84,12 @@ def for_machine(library):
     return "win", {0x8664: "amd64"}[struct.unpack_from("<H", library, header + 4)[0]]
 
 
+def library_of(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if re.fullmatch(r"nmt_frontier/engine\.(so|dll)", name))
+        return archive.read(name)
+
+
 def test_each_wheel_has_the_library_of_its_tag_with_the_whole_interface():
     if not (wheels := [*(ROOT / "build" / "dist").glob("*.whl")]):
         pytest.skip("make wheels has built none here")
@@ -91,13 +97,33 @@ def test_each_wheel_has_the_library_of_its_tag_with_the_whole_interface():
     interface = re.findall(r"^NMT_EXPORT.*?(nmt_\w+)\(", "".join(headers), re.MULTILINE)
     assert len(interface) > 30
     for path in wheels:
-        with zipfile.ZipFile(path) as archive:
-            (name,) = (name for name in archive.namelist() if re.fullmatch(r"nmt_frontier/engine\.(so|dll)", name))
-            library = archive.read(name)
+        library = library_of(path)
         system, machine = for_machine(library)
         assert re.search(rf"-py3-none-(many)?{system}_(.+_)?{machine}\.whl$", path.name), (path.name, system, machine)
         assert [name for name in interface if name.encode() not in library] == [], path.name
         assert not re.search(rb"lib(std)?c\+\+(-6)?\.(so|dll|1\.dylib)|libgcc_s", library), path.name  # of C++: inside
+
+
+def of_macos(library):
+    """The least macOS of a Mach-O library, and what it loads (mach-o/loader.h)."""
+    (commands,), place, least, loaded = struct.unpack_from("<I", library, 16), 32, "", []
+    for _ in range(commands):
+        kind, size, first, second = struct.unpack_from("<IIII", library, place)
+        if kind == 0x32 and first == 1:  # LC_BUILD_VERSION, PLATFORM_MACOS
+            least = f"{second >> 16}_{second >> 8 & 0xFF}"
+        if kind & 0x7FFFFFFF in (0x0C, 0x18, 0x1F, 0x23):  # LC_LOAD_DYLIB, also weak, exported again or upward
+            loaded.append(library[place + first : place + size].rstrip(b"\0").decode())
+        place += size
+    return least, loaded
+
+
+def test_a_wheel_for_macos_needs_the_version_of_its_tag_and_the_system_alone():
+    if not (wheels := [*(ROOT / "build" / "dist").glob("*-macosx_*.whl")]):
+        pytest.skip("make wheels has built none for macOS here")
+    for path in wheels:
+        least, loaded = of_macos(library_of(path))
+        assert f"-macosx_{least}_" in path.name, (path.name, least)
+        assert loaded == ["/usr/lib/libSystem.B.dylib"], path.name
 
 
 def test_each_wheel_has_the_engine_for_browsers():
