@@ -42,7 +42,7 @@ import ctypes, os, signal, sys
 for module, names in (os, "fork sched_getaffinity sched_setaffinity uname getloadavg"), (signal, "SIGHUP SIGKILL"):
     for name in names.split():
         delattr(module, name)
-sys.modules.update(dict.fromkeys(("fcntl", "grp", "pwd", "resource")))
+sys.modules.update(dict.fromkeys(("fcntl", "grp", "mmap", "pwd", "resource")))
 sys.platform = "darwin"
 from nmt_frontier import files
 from pathlib import Path
@@ -69,6 +69,19 @@ def test_it_imports_and_translates_without_what_only_linux_has(tmp_path):
     (tmp_path / "source").write_text("a b\ncab\n")
     elsewhere("translate", "--model", folder, "--input", tmp_path / "source", "--output", tmp_path / "target")
     assert (tmp_path / "target").read_text() == expected
+
+
+def test_it_imports_the_same_model_without_mapping_files(tmp_path):
+    import huggingface_models
+
+    from nmt_frontier.importers.found import ImportOptions
+    from nmt_frontier.importers.model import export
+
+    huggingface_models.write(tmp_path / "theirs", "marian")
+    export(tmp_path / "theirs", tmp_path / "here", ["int8"], ImportOptions())
+    elsewhere("import", tmp_path / "theirs", "--output", tmp_path / "mine")
+    found, expected = (tmp_path / name / "native-int8" / "weights.safetensors" for name in ("mine", "here"))
+    assert found.read_bytes() == expected.read_bytes()
 
 
 def test_what_dead_processes_left_is_deleted_where_there_is_no_proc(tmp_path, monkeypatch):

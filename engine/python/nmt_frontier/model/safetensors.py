@@ -29,11 +29,19 @@ ALIGNMENT = 64
 
 
 def read(path: Path) -> dict[str, Array]:
-    """The tensors of a file, mapped into memory. Raises UserError for a missing or damaged file."""
+    """The tensors of a file, mapped into memory where it can be. Raises UserError for a missing or damaged file."""
     header = safetensors_header.read(path)
     with safetensors_header.damaged(path):
-        data = np.memmap(path, np.uint8, mode="r")[header.data :]
+        data = _bytes(path)[header.data :]
         return {name: _tensor(data, **tensor) for name, tensor in header.tensors.items()}
+
+
+def _bytes(path: Path) -> Array:
+    """A file, uint8; read where it cannot be mapped, as some systems and file systems map none."""
+    try:
+        return np.memmap(path, np.uint8, mode="r")
+    except (ImportError, OSError):
+        return np.fromfile(path, np.uint8)
 
 
 def _tensor(data: Array, dtype: str, shape: list[int], data_offsets: list[int]) -> Array:
