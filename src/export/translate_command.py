@@ -4,6 +4,7 @@ Its sources come with the runtime, in the package nmt_frontier.
 """
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -19,24 +20,38 @@ from nmt_frontier.files import StrPath, atomic_path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "command"
-ENGINE_BUILD = BUILD / "engine"
+HERE = platform.machine()
 ENGINE = Path(nmt_frontier.__file__).with_name("source")
 LOCK = ROOT / "requirements-command.lock"  # SentencePiece's sources
-NEEDED = "a C++ compiler that links statically, as g++ with Debian's libc6-dev"
 
 
-def build() -> Path:
-    """Build the program, again only if its sources changed.
+def build(processor: str = HERE) -> Path:
+    """Build the program for a kind of processor, by Linux' name of it, again only if its sources changed.
 
     Raises UserError where SentencePiece's sources cannot be had or nothing compiles them.
     """
     with locked():
-        found = sources()
+        found, folder = sources(), engine_build(processor)
         options = [f"-DSENTENCEPIECE={found}/sentencepiece", f"-DPython3_EXECUTABLE={sys.executable}"]
         options += ["--fresh"]  # ENGINE may have moved
-        _run(["cmake", "-G", "Ninja", "-S", ENGINE, "-B", ENGINE_BUILD, *options], f"it needs {NEEDED}")
-        _run(["cmake", "--build", ENGINE_BUILD, "--target", "translate"], f"it needs {NEEDED}")
-        return ENGINE_BUILD / "command" / "translate"
+        advice = "it needs a C++ compiler that links statically, as g++ with Debian's libc6-dev"
+        if processor != HERE:
+            options += _cross(processor)
+            advice = f"it needs a compiler as Debian's g++-{processor.replace('_', '-')}-linux-gnu"
+        _run(["cmake", "-G", "Ninja", "-S", ENGINE, "-B", folder, *options], advice)
+        _run(["cmake", "--build", folder, "--target", "translate"], advice)
+        return folder / "command" / "translate"
+
+
+def engine_build(processor: str = HERE) -> Path:
+    """CMake's folder for a kind of processor."""
+    return BUILD / f"engine-{processor}"
+
+
+def _cross(processor: str) -> list[str]:
+    """CMake's options to compile for another kind of processor."""
+    system, tools = ["-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={processor}"], f"{processor}-linux-gnu"
+    return [*system, f"-DCMAKE_C_COMPILER={tools}-gcc", f"-DCMAKE_CXX_COMPILER={tools}-g++"]
 
 
 def locked() -> AbstractContextManager[object]:

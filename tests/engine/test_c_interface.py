@@ -149,7 +149,7 @@ def test_a_library_with_sentencepiece_reads_text(tmp_path):
     if not shutil.which("g++"):
         pytest.skip("g++ is not installed")
     translate_command.build()
-    prefix, build = tmp_path / "prefix", str(translate_command.ENGINE_BUILD)
+    prefix, build = tmp_path / "prefix", str(translate_command.engine_build())
     with translate_command.locked():
         subprocess.run(["cmake", "--build", build, "--target", "library"], env=environment(), check=True)
         subprocess.run(["cmake", "--install", build, "--prefix", prefix], env=environment(), check=True)

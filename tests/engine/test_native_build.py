@@ -78,7 +78,7 @@ def emulated(tmp_path_factory):
     if not COMPILER or len(SETS) == 1:
         pytest.skip("there is no g++ here, or no AVX2")
     with translate_command.locked():
-        return {"PYTHONPATH": built(translate_command.ENGINE_BUILD, tmp_path_factory.mktemp("package"))}
+        return {"PYTHONPATH": built(translate_command.engine_build(), tmp_path_factory.mktemp("package"))}
 
 
 def check(root, package, folder):

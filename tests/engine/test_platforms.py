@@ -10,11 +10,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import models
 import numpy as np
 import pytest
 from native import KINDS, called, engine, engine_options, folders, kernels, sentences, worker
 from test_native_kernels import ACTIVATIONS, LIMITS, NOT_FINITE, PRODUCTS, ROWS, cases, is_shifted, product, stored
 
+from export import translate_command
+from nmt_frontier import Translator
+from nmt_frontier.errors import UserError
 from nmt_frontier.model import native_weights
 
 ENGINE = Path(__file__).parents[2] / "engine"
@@ -99,9 +103,10 @@ def check(call, isa, own, folder):
 
 
 def driver(folder, *options):
-    """Build the driver for another system."""
+    """Build the driver for another system in CMake's folder, which options make."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    subprocess.run(["cmake", "-S", ENGINE, "-B", folder, "-G", "Ninja", *options], check=True, env=environment)
+    if options:
+        subprocess.run(["cmake", "-S", ENGINE, "-B", folder, "-G", "Ninja", *options], check=True, env=environment)
     subprocess.run(["cmake", "--build", folder, "--target", "driver"], check=True, env=environment)
     return next(path for path in (folder / "driver", folder / "driver.exe") if path.exists())
 
@@ -112,11 +117,22 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def arm(tmp_path_factory):
+def program():
+    """That of submissions, for AArch64."""
     if not shutil.which("qemu-aarch64") or not shutil.which("aarch64-linux-gnu-g++"):
         pytest.skip("there is no qemu-user here, or no g++ for AArch64")
-    system = ["-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64"]
-    return driver(tmp_path_factory.mktemp("arm"), "-DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++", *system)
+    try:
+        translate_command.sources()
+    except UserError as error:
+        pytest.skip(f"cannot be made here: {error}")
+    return translate_command.build("aarch64")
+
+
+@pytest.fixture(scope="module")
+def arm(program):
+    """The driver, of the same objects."""
+    with translate_command.locked():
+        return driver(translate_command.engine_build("aarch64"))
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +150,24 @@ def windows(tmp_path_factory):
     return driver(folder / "build", *options, "-DNMT_SETS=portable;avx2")
 
 
+FUSED = pytest.mark.skipif("avx2" not in engine.available_sets(), reason="this CPU has no fused multiply-add")
+LINES = ["", "a", "\u1100\u1161 e\u0301", "x" * 9000, "a\u2028b", "\ufeff42", *models.sentences(100, seed=7)]
+
+
 @pytest.mark.long
-@pytest.mark.skipif("avx2" not in engine.available_sets(), reason="this CPU has no fused multiply-add")
+@FUSED
+@pytest.mark.parametrize(("kind", "cpu"), [("int8", "cortex-a72"), ("int4", "neoverse-n1"), ("float32", "max")])
+def test_the_program_of_submissions_writes_the_same_text_on_aarch64(program, kind, cpu):
+    text = "".join(f"{line}\n" for line in LINES).encode() + b"a \xff b"
+    call = ["qemu-aarch64", "-cpu", cpu, program, folders() / kind, "CPU-MT", "throughput"]
+    done = subprocess.run(call, input=text, capture_output=True, check=False)
+    expected = [f"{line}\n" for line in Translator(folders() / kind).translate([*LINES, "a \ufffd b"])]
+    assert done.stdout.decode() == "".join(expected), done.stderr
+    assert len({*expected}) > 50 and b"1 broken bytes replaced by U+FFFD" in done.stderr
+
+
+@pytest.mark.long
+@FUSED
 @pytest.mark.parametrize(("cpu", "isa"), [("cortex-a72", "neon"), ("neoverse-n1", "dotprod"), ("max", "i8mm")])
 def test_each_set_of_aarch64_computes_the_bytes_of_avx2(arm, folder, tmp_path, cpu, isa):
     check(["qemu-aarch64", "-cpu", cpu, arm], isa, expected(folder, "avx2"), tmp_path)

@@ -6,6 +6,7 @@ environment, for CPUs or GPUs.
 """
 
 import importlib.metadata
+import os
 import shutil
 from pathlib import Path
 
@@ -23,11 +24,12 @@ FILES = Path(__file__).parents[1] / "submission_files"  # a folder for each engi
 LIBRARIES = ("ctranslate2", "sentencepiece", "numpy", "PyYAML")  # CTranslate2 requires the last two
 GPU_LIBRARIES = ("nvidia-cublas-cu12",)  # CTranslate2 loads it on a GPU
 HARDWARE = ("cpu", "gpu")
+PROCESSORS = {"x86_64": 62, "aarch64": 183}  # with their numbers in ELF
 APPLETS = ("sh", "grep", "sha256sum", "dirname")  # of busybox, for run.sh
 
 
-def make(model: Path, output: Path, hardware: str = "cpu") -> None:
-    """Write the folder.
+def make(model: Path, output: Path, hardware: str = "cpu", processor: str = translate_command.HERE) -> None:
+    """Write the folder. processor: of PROCESSORS, or this machine's.
 
     Raises UserError for a model folder that is damaged, or of an engine that does not decode on this hardware, and if a
     part of the submission is missing.
@@ -35,33 +37,40 @@ def make(model: Path, output: Path, hardware: str = "cpu") -> None:
     engine = describe(model).engine
     if engine == Native.name and hardware == "gpu":
         raise UserError(f"{model}: the native engine decodes on CPUs; give a model folder of CTranslate2")
+    if engine != Native.name and processor != translate_command.HERE:
+        raise UserError(f"{model}: only the native engine is compiled for {processor} here; give a model folder of it")
     checked(model, FILLED)
     with atomic_path(output) as part:
         shutil.copytree(FILES / engine, part, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(model, part / "model", ignore=shutil.ignore_patterns(*LEFT_OUT))
-        FILLED[engine](part, hardware)
+        FILLED[engine](part, hardware, processor)
 
 
-def _with_program(part: Path, hardware: str) -> None:
+def _with_program(part: Path, hardware: str, processor: str) -> None:
     """The native engine: one program, and a shell for run.sh."""
-    shutil.copy(translate_command.build(), part)
     (part / "bin").mkdir()
-    shutil.copy(_static_busybox(), part / "bin" / "busybox")
+    shutil.copy(_static_busybox(processor), part / "bin" / "busybox")
+    shutil.copy(translate_command.build(processor), part)
     for name in APPLETS:
         (part / "bin" / name).symlink_to("busybox")
     sums = [f"{sha256(path)}  {path.name}\n" for path in sorted((part / "model").iterdir())]
     write_text(part / "model" / SUMS, "".join(sums))
 
 
-def _static_busybox() -> str:
-    """Raises UserError where busybox is missing or dynamic."""
-    path = shutil.which("busybox")
-    if not path or b"/ld-" in Path(path).read_bytes():  # the loader of dynamic programs
-        raise UserError("no busybox that is linked statically; with Debian: apt-get install busybox-static")
-    return path
+def _static_busybox(processor: str) -> Path:
+    """The first one of the PATH for this processor. Raises UserError where there is none, or only dynamic ones."""
+    for path in (Path(folder, "busybox") for folder in os.get_exec_path()):
+        content = path.read_bytes() if path.is_file() else b""
+        is_static = b"/ld-" not in content  # the loader of dynamic programs
+        if is_static and content[18:20] == PROCESSORS.get(processor, 0).to_bytes(2, "little"):
+            return path
+    raise UserError(
+        f"no busybox for {processor} that is linked statically; with Debian: apt-get install busybox-static, and for"
+        " another processor as docs/images.md says"
+    )
 
 
-def _with_libraries(part: Path, hardware: str) -> None:
+def _with_libraries(part: Path, hardware: str, processor: str) -> None:
     """CTranslate2: its libraries as they are installed here, for any Python 3.11, and modules of this project."""
     for name in LIBRARIES + GPU_LIBRARIES * (hardware == "gpu"):
         _copy_installed(name, part / "libraries")

@@ -109,15 +109,34 @@ def test_the_native_engine_is_not_for_gpus(tmp_path):
         submission.make(native.folders() / "int8", tmp_path / "x", "gpu")
 
 
-def test_a_busybox_with_libraries_is_refused(tmp_path, monkeypatch):
-    (tmp_path / "busybox").write_bytes(b"\x7fELF /lib64/ld-linux-x86-64.so.2")
-    (tmp_path / "busybox").chmod(0o755)
-    (tmp_path / "translate").write_bytes(b"")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(translate_command, "build", lambda: tmp_path / "translate")
-    with pytest.raises(UserError, match="no busybox that is linked statically"):
-        submission.make(native.folders() / "int8", tmp_path / "x")
+def busybox(folder: Path, machine: int, loader: str = "") -> Path:
+    """The head of a program for a machine of ELF, in a folder of its own."""
+    folder.mkdir()
+    (folder / "busybox").write_bytes(b"\x7fELF".ljust(18, b"\0") + machine.to_bytes(2, "little") + loader.encode())
+    return folder
+
+
+def test_a_busybox_is_static_and_for_the_processor(tmp_path, monkeypatch):
+    dynamic = busybox(tmp_path / "dynamic", 183, "/lib/ld-linux-aarch64.so.1")
+    other, fitting = busybox(tmp_path / "other", 62), busybox(tmp_path / "fitting", 183)
+    (tmp_path / "translate").write_bytes(b"program")
+    monkeypatch.setattr(
+        translate_command, "build", lambda processor: tmp_path / processor.replace("aarch64", "translate")
+    )
+    model = native.folders() / "int8"
+    monkeypatch.setenv("PATH", f"{dynamic}{os.pathsep}{other}")
+    with pytest.raises(UserError, match="no busybox for aarch64 that is linked statically"):
+        submission.make(model, tmp_path / "x", processor="aarch64")
     assert not (tmp_path / "x").exists()
+    monkeypatch.setenv("PATH", f"{dynamic}{os.pathsep}{other}{os.pathsep}{fitting}")
+    submission.make(model, tmp_path / "x", processor="aarch64")
+    assert (tmp_path / "x/bin/sh").read_bytes() == (fitting / "busybox").read_bytes()
+    assert (tmp_path / "x/translate").read_bytes() == b"program"
+
+
+def test_libraries_are_for_this_processor_alone(tmp_path):
+    with pytest.raises(UserError, match="only the native engine is compiled for vax here"):
+        submission.make(models.folders()["float32"], tmp_path / "x", processor="vax")
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +146,7 @@ def shipped(tmp_path_factory):
         pytest.skip("g++ is not installed, which compiles the command of submissions")
     try:
         translate_command.sources()
-        submission._static_busybox()
+        submission._static_busybox(translate_command.HERE)
     except UserError as error:
         pytest.skip(f"cannot be made here: {error}")
     folder = tmp_path_factory.mktemp("submission") / "native"
