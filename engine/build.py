@@ -53,7 +53,7 @@ def build(scratch: Path, zig_only: bool) -> None:
         try:
             return install(compiler)
         except subprocess.CalledProcessError:
-            needed = "it needs g++ 12 or clang++ 15; see above"
+            needed = "it needs g++ 12 or clang++ 14; see above"
             print(f"The engine could not be built with {compiler} ({needed}); trying ziglang", file=sys.stderr)
     return install(zig(scratch), scratch / "build")
 

@@ -68,7 +68,7 @@ def audit(path: Path) -> None:
 
 
 def source(output: Path) -> None:
-    """Write the source distribution, for what has no wheel; it needs g++ 12 or clang++ 15."""
+    """Write the source distribution, for what has no wheel; it needs g++ 12 or clang++ 14."""
     code = f"from scikit_build_core.build import build_sdist; build_sdist({str(output.resolve())!r})"
     subprocess.run([sys.executable, "-c", code], cwd=ENGINE, check=True)
 

@@ -23,6 +23,7 @@ BUILD = ROOT / "build" / "command"
 HERE = platform.machine()
 ENGINE = Path(nmt_frontier.__file__).with_name("source")
 LOCK = ROOT / "requirements-command.lock"  # SentencePiece's sources
+NEEDED = "it needs a C++ compiler that links statically, as g++ with Debian's libc6-dev"
 
 
 def build(processor: str = HERE) -> Path:
@@ -31,15 +32,11 @@ def build(processor: str = HERE) -> Path:
     Raises UserError where SentencePiece's sources cannot be had or nothing compiles them.
     """
     with locked():
-        found, folder = sources(), engine_build(processor)
-        options = [f"-DSENTENCEPIECE={found}/sentencepiece", f"-DPython3_EXECUTABLE={sys.executable}"]
-        options += ["--fresh"]  # ENGINE may have moved
-        advice = "it needs a C++ compiler that links statically, as g++ with Debian's libc6-dev"
-        if processor != HERE:
-            options += _cross(processor)
-            advice = f"it needs a compiler as Debian's g++-{processor.replace('_', '-')}-linux-gnu"
-        _run(["cmake", "-G", "Ninja", "-S", ENGINE, "-B", folder, *options], advice)
-        _run(["cmake", "--build", folder, "--target", "translate"], advice)
+        folder, options = engine_build(processor), _cross(processor) if processor != HERE else []
+        options += [f"-DSENTENCEPIECE={sources()}/sentencepiece", f"-DPython3_EXECUTABLE={sys.executable}"]
+        options += ["--fresh"] if _is_of_others(folder / "CMakeCache.txt") else []
+        _run(["cmake", "-G", "Ninja", "-S", ENGINE, "-B", folder, *options])
+        _run(["cmake", "--build", folder, "--target", "translate"])
         return folder / "command" / "translate"
 
 
@@ -49,9 +46,18 @@ def engine_build(processor: str = HERE) -> Path:
 
 
 def _cross(processor: str) -> list[str]:
-    """CMake's options to compile for another kind of processor."""
-    system, tools = ["-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={processor}"], f"{processor}-linux-gnu"
-    return [*system, f"-DCMAKE_C_COMPILER={tools}-gcc", f"-DCMAKE_CXX_COMPILER={tools}-g++"]
+    """CMake's options to compile for another kind of processor. Raises UserError where nothing does."""
+    found = {name: shutil.which(f"{processor}-linux-gnu-{tool}") for name, tool in (("C", "gcc"), ("CXX", "g++"))}
+    if None in found.values():
+        package = f"g++-{processor.replace('_', '-')}-linux-gnu"
+        raise UserError(f"nothing compiles for {processor} here; with Debian: apt-get install {package}")
+    compilers = [f"-DCMAKE_{name}_COMPILER={path}" for name, path in found.items()]
+    return ["-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={processor}", *compilers]
+
+
+def _is_of_others(cache: Path) -> bool:
+    """Whether CMake's cache is of sources that lay elsewhere; what was compiled of those is deleted with it."""
+    return cache.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={ENGINE}\n" not in cache.read_text(encoding="utf-8")
 
 
 def locked() -> AbstractContextManager[object]:
@@ -80,7 +86,7 @@ def _fetch(output: Path) -> None:
             shutil.copytree(next(path for path in Path(scratch).iterdir() if path.is_dir()), part)
 
 
-def _run(command: list[StrPath], advice: str) -> None:
+def _run(command: list[StrPath], advice: str = NEEDED) -> None:
     """Run one step of the build. Raises UserError with the end of what it printed."""
     programs = str(Path(sys.executable).parent)  # cmake and ninja of the environment
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}

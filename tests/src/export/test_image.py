@@ -139,6 +139,11 @@ def test_libraries_are_for_this_processor_alone(tmp_path):
         submission.make(models.folders()["float32"], tmp_path / "x", processor="vax")
 
 
+def test_a_processor_without_a_compiler_is_named():
+    with pytest.raises(UserError, match=r"nothing compiles for vax here; .* apt-get install g\+\+-vax-linux-gnu"):
+        translate_command.build("vax")
+
+
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory):
     """A submission with the program that is built for it."""
@@ -178,6 +183,14 @@ def test_the_program_writes_what_decode_translate_writes(shipped, hardware, task
     counts = "5 broken bytes replaced by U+FFFD\n1 lines longer than 1000 pieces cut there\n"
     looped = "24 translations repeated themselves and were ended\n"  # the model's weights are random
     assert done.stderr.decode() == counts + looped
+
+
+@pytest.mark.long
+def test_the_program_is_compiled_once(shipped):
+    program = translate_command.engine_build() / "command" / "translate"
+    assert program.read_bytes() == (shipped / "translate").read_bytes()
+    before = program.stat().st_mtime_ns
+    assert translate_command.build() == program and program.stat().st_mtime_ns == before
 
 
 @pytest.mark.long
