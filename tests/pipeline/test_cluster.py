@@ -182,13 +182,14 @@ def finished():
 
 
 def record(kept, folder, version, events, run):
-    """Keep what happened: the events as JSON, and Snakemake's log without the folders of this machine."""
+    """Keep what happened: the events as JSON, and Snakemake's log without folders of this machine and what jobs are."""
     kept.mkdir(parents=True, exist_ok=True)
     about = {"command": "make test-cluster", "slurm": version, "cpu": machine.describe()["cpu"]}
     about |= {"cores": os.cpu_count(), "status": run.returncode, "events": events}
     (kept / "slurm.json").write_text(json.dumps(about, indent=1) + "\n")
     log = run.stderr.replace(str(folder), "FOLDER").replace(str(ROOT), "PROJECT").replace(str(Path.home()), "HOME")
-    (kept / "slurm.log").write_text(log)
+    lines = [line for line in log.splitlines(keepends=True) if not line.startswith("    ")]
+    (kept / "slurm.log").write_text("".join(lines))
 
 
 def logs(folder, rule):
