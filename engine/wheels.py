@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,9 +87,11 @@ def main() -> None:
         webassembly.build()
     else:
         print(f"{webassembly.NEEDED}: these wheels have no page", file=sys.stderr)
-    for tag in args.platforms:
+    for number, tag in enumerate(args.platforms, 1):
+        begin = time.monotonic()
         with tempfile.TemporaryDirectory() as scratch:
             build(tag, args.output, Path(scratch))
+        print(f"{tag}: {time.monotonic() - begin:.0f} seconds, {number} of {len(args.platforms)} wheels", flush=True)
     source(args.output)
     subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *args.output.iterdir()], check=True)
 
