@@ -163,7 +163,7 @@ def test_the_program_of_submissions_writes_the_same_text_on_aarch64(program, kin
     done = subprocess.run(call, input=text, capture_output=True, check=False)
     expected = [f"{line}\n" for line in Translator(folders() / kind).translate([*LINES, "a \ufffd b"])]
     assert done.stdout.decode() == "".join(expected), done.stderr
-    assert len({*expected}) > 50 and b"1 broken bytes replaced by U+FFFD" in done.stderr
+    assert len({*expected}) > 20 and b"1 broken bytes replaced by U+FFFD" in done.stderr
 
 
 @pytest.mark.long
