@@ -64,9 +64,20 @@ def test_a_folder_that_a_killed_process_had_renamed_gets_its_name_back(tmp_path)
     assert tree(tmp_path) == ["model", "model/old"]
 
 
+@pytest.mark.parametrize(("name", "problem"), [("pipe", "is neither a file nor a folder"), ("/", "has no name")])
+def test_no_device_or_pipe_is_replaced(tmp_path, name, problem):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match=problem), atomic_path(tmp_path / name):
+        raise AssertionError("it began")
+    assert (tmp_path / "pipe").is_fifo() and tree(tmp_path) == ["pipe"]
+
+
 def test_a_full_disk_is_reported_in_one_line_with_the_file(tmp_path):
     with pytest.raises(OSError, match="No space") as error, atomic_path(tmp_path / "x.json"):
         raise OSError(errno.ENOSPC, "No space left on device")
+    assert error.value.filename == str(tmp_path / "x.json")
+    with pytest.raises(OSError, match="No space") as error, atomic_path(tmp_path / "x.json"):
+        raise OSError(errno.ENOSPC, "No space left on device", "copied")
     assert error.value.filename == str(tmp_path / "x.json")
     program = (
         "import errno\nfrom nmt_frontier.errors import command\n"

@@ -28,9 +28,14 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
     """A temporary path beside ``path`` for a file or folder, renamed to ``path`` when the block ends without an error.
 
     An existing folder cannot be replaced in one step, so it is renamed first, and renamed back if that fails. What
-    killed processes left is deleted. Raises UserError at the end of the block if a file would replace a folder.
+    killed processes left is deleted. Raises UserError for a device or a pipe, which a file would replace, for a path
+    without a name, and at the end of the block if a file would replace a folder.
     """
     path = Path(path)
+    if not path.name:
+        raise UserError(f"{path}: has no name of its own; name a file or a folder")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UserError(f"{path}: is neither a file nor a folder; name another output")
     path.parent.mkdir(parents=True, exist_ok=True)
     _delete_abandoned(path)
     part, old = (path.with_name(f".{path.name}.{HOST}.{os.getpid()}.{name}") for name in ("part", "old"))
@@ -44,8 +49,8 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
         if old.exists():  # replaced: `finally` must not restore it
             os.replace(old, part)
     except OSError as error:
-        if error.errno in FULL:  # the system does not name the file
-            error.filename = error.filename or str(path)
+        if error.errno in FULL:  # the system names no file, or the one that was copied
+            error.filename = str(path)
         raise
     finally:
         if old.exists() and not path.exists():
