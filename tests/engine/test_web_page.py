@@ -179,8 +179,12 @@ def test_a_model_that_a_page_cannot_have(model, tmp_path, monkeypatch):
     refused("map.safetensors: is missing; export the model again")
     (model / "sentencepiece.model").unlink()
     refused("model: has no sentencepiece.model; a page takes models with SentencePiece alone")
+    with pytest.raises(SystemExit, match="error: --note: is not UTF-8"):
+        main(["web", str(model), "--output", str(tmp_path / "page"), "--note", "\udcff"])
     change(model, engine="ctranslate2")
     refused("model: is for ctranslate2; a page takes a folder of the native engine")
+    (model / "model.json").write_text("[]")
+    refused(r"model\.json: not a JSON object; export the model again")
     (model / "model.json").unlink()
     refused("model: not a model folder, it has no model.json")
 

@@ -24,7 +24,7 @@ from nmt_frontier.text import tokenizers
 PAGE = Path(__file__).parents[1] / "web"
 MODULES = ("index.js", "worker.js", "translator.js", "files.js", "sentences.js", "engine.js")
 FILES = ("index.html", "page/page.js", "page/style.css", *MODULES, "engine.wasm")
-FORMAT = 1  # of the manifest
+FORMAT = 1  # of the manifest; files.js refuses later ones
 
 
 def missing() -> Path | None:
@@ -119,6 +119,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--single", action="store_true", help="write one file that opens from the disk")
     parser.add_argument("--note", metavar="TEXT", help="what the page says of the model, too, such as its BLEU")
     args = parser.parse_args(arguments)
+    if args.note and any("\ud800" <= letter <= "\udfff" for letter in args.note):  # Python's for other bytes
+        raise UserError("--note: is not UTF-8")
 
     write(args.model, args.output, args.note, args.single)
     parts = [args.output] if args.single else [path for path in args.output.rglob("*") if path.is_file()]

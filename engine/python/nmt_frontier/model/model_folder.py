@@ -83,6 +83,8 @@ def describe(folder: Path) -> Description:
         raise UserError(f"{folder}: not a model folder, it has no {DESCRIPTION}") from None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not valid JSON ({error}); export the model again") from error
+    if not isinstance(found, dict):
+        raise UserError(f"{path}: not a JSON object; export the model again")
     if (found.get("format") or FORMAT) > FORMAT:
         raise UserError(f"{path}: of format {found['format']}; a later nmt-frontier reads it")
     if missing := sorted(set(NEEDED) - set(found)):
