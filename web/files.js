@@ -1,6 +1,7 @@
 // The files of a model from a folder of `nmt-frontier web`, which lists them with their sizes and checksums.
 
 export const MANIFEST = "manifest.json";
+const FORMAT = 1; // of manifests, as in nmt-frontier web
 
 /**
  * All files of a folder on a server, by name, with its manifest.
@@ -33,10 +34,12 @@ export async function verified(bytes, files) {
 }
 
 function read(bytes) {
+  let about = null;
   try {
-    const about = JSON.parse(new TextDecoder().decode(bytes));
-    if (Array.isArray(about.files)) return about;
-  } catch {} // what is no JSON has the same line
+    about = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {} // what is no JSON has the same line as other damage
+  if (about?.format > FORMAT) throw new Error(`${MANIFEST}: of format ${about.format}; a later nmt-frontier reads it`);
+  if (Array.isArray(about?.files) && about.languages) return about;
   throw new Error(`${MANIFEST}: damaged; copy the page again`);
 }
 
