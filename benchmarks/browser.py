@@ -139,14 +139,13 @@ def lexical(text: Path, spm: Path, folder: Path, words: list[str]) -> Iterator[s
     for (source, _), count in counts.items():
         totals[source] += count
     known = set(words)
-    best = sorted(counts, key=lambda pair: (pair[0], -counts[pair], pair[1]))
-    for source, target in best:
+    for source, target in sorted(counts, key=lambda pair: (pair[0], -counts[pair], pair[1])):
         if {source, target} <= known:
             yield f"{target} {source} {counts[source, target] / totals[source]:.8f}\n"
 
 
 @contextmanager
-def outside(folder: Path, **environment: str) -> Iterator[Callable[[list[str]], list[str]]]:
+def outside(folder: Path, **environment: str) -> Iterator[Way]:
     """The engine in a process of its own."""
     command = [sys.executable, "-c", OUTSIDE, folder]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -244,7 +243,7 @@ def main() -> None:
     lines, references = [*lines[: session.sentences]], [*references[: session.sentences]]
     (folder := args.folder).mkdir(parents=True, exist_ok=True)
     made = spm, models = folder / "v.model", folder / "models"
-    if not models.exists():
+    if not (folder / "firefox.bin").exists():  # the last file that is made
         vocabulary(args.text, folder)
         train = functools.partial(trained, args.text, spm, args.updates)
         make(args.shape, spm, folder, train, functools.partial(lexical, args.text, spm, folder), LONGEST)
