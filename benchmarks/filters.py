@@ -107,16 +107,7 @@ def filters(
     if other:
         own = np.isin(text.corpora, other)
         learned = Filter("weighed", rules, known, {"weighed": weighed(features, text.noise, learn & own)})
-        combined = next(row for row in rows if row.name == "combined")
-        rows += [
-            replace(row, name=f"{row.name}, by other text", pairs=known & ~own, chosen=known & own)
-            for row in (combined, learned)
-        ]
-        rows += [
-            replace(row, name=f"{row.name}, by all text", pairs=known & ~own, chosen=known)
-            for row in rows
-            if row.name in ("combined", "weighed")
-        ]
+        rows += by_other_text([row for row in rows if row.name in ("combined", "weighed")], learned, known, own)
     if hardrules:
         names = ("hardrules", "hardrules-but-short")
         rows += [Filter(name, drops, known) for name, drops in zip(names, text.hardrules(hardrules), strict=True)]
@@ -128,6 +119,18 @@ def filters(
         rows.append(Filter("embeddings", none, few, {"embeddings": margin}))
         rows.append(Filter("weighed, with embeddings", rules, few, {"weighed": every}))
     return rows
+
+
+def by_other_text(some: list[Filter], learned: Filter, known: Drops, own: Drops) -> list[Filter]:
+    """Filters on the pairs that are not a user's own, with bounds that these have chosen alone, and with those of all.
+
+    learned: the one of them whose weights the own pairs have learned, with these weights.
+    """
+    others = [learned if row.name == learned.name else row for row in some]
+    return [
+        *(replace(row, name=f"{row.name}, by other text", pairs=known & ~own, chosen=known & own) for row in others),
+        *(replace(row, name=f"{row.name}, by all text", pairs=known & ~own, chosen=known) for row in some),
+    ]
 
 
 def counted(text: Text, drops: Drops, pairs: Drops) -> dict[str, Any]:
