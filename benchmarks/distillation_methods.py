@@ -1,9 +1,9 @@
 """What a method of distillation is worth: one JSON file for each student whose training and translations are finished.
 
 Run it beside a study that trains, as often as students end: it keeps what has ended since, and leaves the files that
-are there. Each has the BLEU of the dev set, BLEU, chrF and the likeness to the teacher on every test set, the paired
-test against the teacher's beam search and against the student of the same seed that learns the teacher's best
-translations, and minutes of CPU time of its training. Then it prints the means over the seeds of all files.
+are there. Each has the BLEU of the dev set, BLEU, chrF, the length and the likeness to the teacher on every test set,
+the paired test against the teacher's beam search and against the student of the same seed that learns the teacher's
+best translations, and minutes of CPU time of its training. Then it prints the means over the seeds of all files.
 """
 
 import argparse
@@ -63,12 +63,15 @@ class Methods:
         return own.shape, own.training, own.start_from, own.start_layers, own.seed
 
     def scores(self, system: str, test_set: str, beam: int) -> dict[str, Any]:
-        """Of one output; ``agreement``: BLEU against the teacher's translations."""
+        """Of one output; ``agreement``: BLEU against the teacher's translations; ``length``: words a word of the
+        references."""
         path, test = self.output(system, test_set, beam), self.tests[test_set]
         teacher = self.output(self.teacher, test_set, TEACHER_BEAM)
         lines = [records.read_output(each, len(records.pairs(self.sets[test_set]))) for each in (path, teacher)]
         found, _ = test.score(path)
         row = {"bleu": round(found["bleu"], 2), "chrf": round(found["chrf"], 2)}
+        references = [reference for _, reference in records.pairs(self.sets[test_set])]
+        row["length"] = round(len(" ".join(lines[0]).split()) / len(" ".join(references).split()), 3)
         row["agreement"] = round(bleu(self.study.config.target).corpus_score(lines[0], [lines[1]]).score, 2)
         for name, other in (("teacher", teacher), ("best", self._best_output(system, test_set, beam))):
             if other and other != path:
