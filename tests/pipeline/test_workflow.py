@@ -109,6 +109,13 @@ def test_lint(tmp_path):
     assert "in a good condition" in run.stdout + run.stderr
 
 
+def test_pieces_are_made_before_trainings_which_may_leave_only_one_core(tmp_path):
+    plan = succeeded(dry_run("--configfile", OFFLINE, cwd=tmp_path)).stdout
+    priorities = dict(re.findall(r"^rule (\w+):\n(?:    .*\n)*?    priority: (\d+)", plan, re.MULTILINE))
+    trainings = [int(number) for rule, number in priorities.items() if rule.startswith("train_")]
+    assert len(trainings) == 2 and int(priorities["encode"]) > max(trainings)
+
+
 def test_a_mistake_in_the_study_is_one_line_without_traceback(tmp_path):
     run = dry_run("--configfile", extended(tmp_path, OFFLINE, "decoding: {beam: 4}"), cwd=tmp_path)
     assert run.returncode != 0

@@ -42,7 +42,7 @@ rule encode:
         f"{study.folder}/logs/encode_{{mixture}}_{{epoch}}.log",
     benchmark:
         f"{study.folder}/benchmarks/encode_{{mixture}}_{{epoch}}.tsv"
-    priority: 10  # as the training that waits for it: the map can be made meanwhile
+    priority: 25  # before all trainings: beside one of them two cores may not be free for hours
     threads: 2
     resources:
         **growing(mem_mb=500, runtime=requests.minutes("encode")),
