@@ -2,7 +2,8 @@
 
 Bounds are chosen on one half of the pairs of benchmarks/filters_damage.py: those that drop 95 % of the damaged pairs
 and the fewest good ones, and those that drop 3 % of the good pairs and the most damaged ones. The other half says what
-they are worth. The scores, and what the rules drop, are those that the study has made.
+they are worth. The second bounds also filter the text that models learn from (configs/filters-models.yaml). The scores,
+and what the rules drop, are those that the study has made.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from filters_bounds import Drops, Filter, Numbers, bounds, dropped, weighed
-from filters_damage import GOOD, SAME, SHARES, lines, write
+from filters_damage import GOOD, MODELS, SAME, SHARES, lines, write
 from numpy.typing import NDArray
 
 from formats import records
@@ -28,7 +29,7 @@ from study.plan import StudyPlan
 NOISY, RULES, PUNCTUATION = SAME  # corpora of the study with the text
 MARK = "terminal_punctuation"  # the reason of the last of them
 FOUND, LOST = 0.95, 0.03
-LEARNED = ("hardrules", "rules-alignment", "combined", "weighed")
+LEARNED = (RULES, "hardrules", "rules-alignment", "combined", "weighed")
 PROBABILITIES = ("translation",)
 LANGUAGE = "language"  # the reason of langid.py
 INSIDE = re.compile(r"[.!?…] ")
@@ -36,12 +37,12 @@ SHORT = "not_too_short"  # the rule of bicleaner-hardrules that drops one and tw
 
 
 class Text:
-    """The damaged text. kinds, halves, corpora: of each pair; number: pairs."""
+    """The damaged text. kinds, parts, corpora: of each pair; number: pairs."""
 
     def __init__(self, study: StudyPlan, folder: Path):
         self._study, self._folder = study, folder
-        _, kinds, halves, corpora = zip(*(line.split("\t") for line in lines(folder / "labels.tsv.gz")), strict=True)
-        self.kinds, self.halves, self.corpora = np.array(kinds), np.array(halves, int), np.array(corpora)
+        _, kinds, parts, corpora = zip(*(line.split("\t") for line in lines(folder / "labels.tsv.gz")), strict=True)
+        self.kinds, self.parts, self.corpora = np.array(kinds), np.array(parts, int), np.array(corpora)
         self.noise, self.number = self.kinds != GOOD, len(kinds)
         self.pairs = [line.split("\t")[:2] for line in lines(folder / f"{NOISY}.tsv.gz")]
 
@@ -91,7 +92,7 @@ def filters(
     found = {name: text.scores(name) for name in scores}
     known = ~np.isnan(np.sum([*found.values()], 0))
     rules = (reasons != "") & (reasons != LANGUAGE)
-    learn = known & ~rules & (text.halves == 1)
+    learn = known & ~rules & (text.parts == 1)
     logarithms = [np.log(score) if name in PROBABILITIES else score for name, score in found.items()]
     features = [*logarithms, 1.0 * mark, *text.surface()]
     none = np.zeros(text.number, bool)
@@ -140,14 +141,14 @@ def counted(text: Text, drops: Drops, pairs: Drops) -> dict[str, Any]:
         return round(100 * float(drops[of & pairs].mean()), 2)
 
     kinds = {kind: share(text.kinds == kind) for kind in SHARES}
-    precision = round(100 * float(text.noise[drops & pairs].mean()), 2)
+    precision = round(100 * float(text.noise[drops & pairs].mean()), 2) if (drops & pairs).any() else None
     return {"found": share(text.noise), "lost": share(~text.noise), "precision": precision, "kinds": kinds}
 
 
 def measured(text: Text, each: Filter) -> dict[str, Any]:
     """The record of a filter."""
-    choose = (text.halves == 1) & (each.pairs if each.chosen is None else each.chosen)
-    measure = (text.halves == 2) & each.pairs
+    choose = (text.parts == 1) & (each.pairs if each.chosen is None else each.chosen)
+    measure = (text.parts == 2) & each.pairs
     row: dict[str, Any] = {"filter": each.name, "pairs": int(measure.sum())}
     if not each.scores:
         return row | {"always": counted(text, each.ruled, measure)}
@@ -158,12 +159,21 @@ def measured(text: Text, each: Filter) -> dict[str, Any]:
     return row
 
 
-def texts(text: Text, some: list[Filter], folder: Path) -> None:
-    """Write the pairs for the models: each with 1 if a filter that may drop 3 % of the good ones keeps it, else 0."""
+def texts(text: Text, some: list[Filter], folder: Path) -> list[dict[str, Any]]:
+    """Write what models learn from: the clean text, the noisy one, and this with 1 for the pairs that a filter keeps,
+    else 0. It may drop 3 % of the good pairs of the other text. Returns how many it keeps, and what it finds."""
+    own = np.flatnonzero(text.parts == MODELS)
+    clean = lines(folder / "clean.tsv.gz")
+    write(folder / "models/clean.tsv.gz", ((clean[place],) for place in own))
+    write(folder / "models/noisy.tsv.gz", (tuple(text.pairs[place]) for place in own))
+    rows = []
     for each in some:
-        chosen = bounds(each, text.noise, each.pairs & (text.halves == 1), lost=LOST) if each.scores else {}
-        keeps = 1 - dropped(each, chosen or {}).astype(int)
-        write(folder / f"{each.name}.tsv.gz", ((*pair, keep) for pair, keep in zip(text.pairs, keeps, strict=True)))
+        chosen = bounds(each, text.noise, each.pairs & (text.parts == 1), lost=LOST) if each.scores else {}
+        drops = dropped(each, chosen or {})
+        write(folder / f"models/{each.name}.tsv.gz", ((*text.pairs[place], int(not drops[place])) for place in own))
+        row: dict[str, Any] = {"filter": each.name, "kept": int((~drops[own]).sum())}
+        rows.append(row | counted(text, drops, text.parts == MODELS))
+    return rows
 
 
 def main() -> None:
@@ -184,10 +194,11 @@ def main() -> None:
     text = Text(StudyPlan(config.read(args.config)), args.text)
     compared = filters(text, args.scores, args.hardrules, args.embeddings, args.other)
     rows = [measured(text, each) for each in compared]
-    kinds = {kind: int((text.kinds == kind).sum()) for kind in (GOOD, *SHARES)}
-    write_json(args.output, {"command": shlex.join(sys.argv), "pairs": kinds, "filters": rows})
-    texts(text, [each for each in compared if each.name in args.learned], args.text)
-    for row in rows:
+    kinds = {kind: int((text.kinds[text.parts != MODELS] == kind).sum()) for kind in (GOOD, *SHARES)}
+    first = {each.name: each for each in reversed(compared)}  # of all pairs, not of those with embeddings alone
+    models = texts(text, [first[name] for name in args.learned], args.text)
+    write_json(args.output, {"command": shlex.join(sys.argv), "pairs": kinds, "filters": rows, "models": models})
+    for row in [*rows, *models]:
         print(row)
 
 

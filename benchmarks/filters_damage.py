@@ -1,10 +1,11 @@
 """Damage three pairs in ten of a clean text in six known ways, to see what filters find (benchmarks/filters.py).
 
 The folder gets ``noisy.tsv.gz``, pairs with their numbers; the same as ``rules.tsv.gz`` and ``punctuation.tsv.gz``,
-as a study reads no text twice; ``clean.tsv.gz``, the same pairs without damage; ``labels.tsv.gz``, the kind, the half
+as a study reads no text twice; ``clean.tsv.gz``, the same pairs without damage; ``labels.tsv.gz``, the kind, the part
 and the corpus of each; and other pairs of the same corpora: ``trusted``, ``dev`` and ``test``, and of one of them
-``rest``. No pair has a side that is in dev or test; none of trusted or rest has one of a clean pair. Equal
-seeds give equal bytes.
+``rest``. Parts 1 and 2 are halves of a text of all corpora; part 3, behind them, is more of one corpus, for models to
+learn from. No pair has a side that is in dev or test; none of trusted or rest has one of a clean pair. Equal seeds give
+equal bytes.
 """
 
 import argparse
@@ -27,6 +28,8 @@ SHARES = {"shifted": 2, "language": 2, "copied": 2, "cut source": 1, "cut target
 TWELFTHS = sum(SHARES.values())  # of the noise
 NEAR = 5  # pairs after a pair, of which a shifted alignment has the target of the first one that says something else
 LEAST_WORDS = 4  # of a side that is cut or shuffled
+
+MODELS = 3  # the part that models learn from
 
 SAME = ("noisy", "rules", "punctuation")  # corpora of the study with one text and different rules
 
@@ -137,6 +140,14 @@ def labelled(pairs: list[Pair], places: list[int], damage: Damage, rng: random.R
     return rng.sample(found, len(found))
 
 
+def halves(noisy: list[Labelled]) -> Iterator[int]:
+    """1 or 2 for each pair, as many of either in every kind."""
+    seen: dict[str, int] = defaultdict(int)
+    for pair in noisy:
+        yield 1 + seen[pair.kind] % 2
+        seen[pair.kind] += 1
+
+
 class Draw:
     """Draws pairs at random, none twice."""
 
@@ -183,6 +194,8 @@ def main() -> None:
     parser.add_argument("--test", type=positive, default=3000, help="pairs (default: %(default)s)")
     parser.add_argument("--rest", required=True, help="the corpus of which other pairs are written, too")
     parser.add_argument("--most", type=positive, default=20_000, help="of them (default: %(default)s)")
+    parser.add_argument("--models", required=True, metavar="CORPUS", help="that models learn more pairs of")
+    parser.add_argument("--learned", type=positive, default=20_000, help="so many at most (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="folder")
     args = parser.parse_args()
@@ -196,14 +209,15 @@ def main() -> None:
     places = draw.places(args.pairs, reserved)
     used = reserved | draw.sides(places)
     further = {"trusted": draw.places(args.trusted, used), "rest": draw.rest(args.rest, args.most, used)}
-    noisy = labelled(pairs, places, Damage(pairs, french, reserved, rng), rng)
+    damage = Damage(pairs, french, reserved, rng)
+    noisy = labelled(pairs, places, damage, rng)
+    parts = [*halves(noisy)]
+    learned = Draw(pairs, rng).rest(args.models, args.learned, used | draw.sides(further["trusted"]))
+    noisy += labelled(pairs, learned, damage, rng)
+    parts += [MODELS] * len(learned)
 
-    seen: dict[str, int] = defaultdict(int)
-    labels: list[tuple[object, ...]] = []
-    for number, pair in enumerate(noisy):
-        labels.append((number, pair.kind, 1 + seen[pair.kind] % 2, pairs[pair.place].corpus))
-        seen[pair.kind] += 1
-    write(args.output / "labels.tsv.gz", labels)
+    labels = ((pair.kind, part, pairs[pair.place].corpus) for pair, part in zip(noisy, parts, strict=True))
+    write(args.output / "labels.tsv.gz", ((number, *label) for number, label in enumerate(labels)))
     for name in SAME:
         write(args.output / f"{name}.tsv.gz", ((*pair.sides, number) for number, pair in enumerate(noisy)))
     write(args.output / "clean.tsv.gz", (pairs[pair.place].sides for pair in noisy))

@@ -82,12 +82,13 @@ def test_a_shifted_alignment_says_something_else(script):
 
 @pytest.fixture
 def folder(script, tmp_path, monkeypatch):
-    """What the program makes of two corpora: 600 noisy pairs, twice."""
+    """What the program makes of two corpora, twice: 600 noisy pairs, and 100 of one of them for models."""
     for name in ("a", "b"):
         records.write(tmp_path / f"{name}.tsv.zst", text(name, 1000))
     for name, lines in (("en", text("a", 100)[0]), ("fr", ("un homme rit", "une femme rit"))):
         (tmp_path / f"{name}.gz").write_bytes(gzip.compress("".join(f"{line}\n" for line in lines[:2]).encode()))
     sizes = ["--pairs", "600", "--trusted", "300", "--dev", "20", "--test", "30", "--rest", "b"]
+    sizes += ["--models", "a", "--learned", "100"]
     a, b, english, french = (str(tmp_path / name) for name in ("a.tsv.zst", "b.tsv.zst", "en.gz", "fr.gz"))
     given = ["--corpora", a, b, "--captions", english, french]
     for output in ("first", "second"):
@@ -101,13 +102,15 @@ def test_the_text_is_the_same_every_time_and_its_parts_share_nothing(folder, scr
     read = {path.name.removesuffix(".tsv.gz"): lines(path) for path in folder.iterdir()}
     for path in folder.iterdir():
         assert path.read_bytes() == (folder.with_name("second") / path.name).read_bytes()
-    assert read["noisy"] == read["rules"] == read["punctuation"] and len(read["noisy"]) == 600
+    assert read["noisy"] == read["rules"] == read["punctuation"] and len(read["noisy"]) == 700
     sides = {name: {side for line in read[name] for side in line.split("\t")[:2]} for name in read if name != "labels"}
     held_out = sides["dev"] | sides["test"]
     assert not held_out & (sides["noisy"] | sides["trusted"] | sides["rest"] | sides["clean"])
     assert not sides["clean"] & (sides["trusted"] | sides["rest"])
     labels = [line.split("\t") for line in read["labels"]]
-    counts = Counter((kind, half) for _, kind, half, _ in labels)
+    counts = Counter((kind, part) for _, kind, part, _ in labels)
+    assert all((part, corpus) == ("3", "a") for _, _, part, corpus in labels[600:])
+    assert sum(kind == "good" for _, kind, _, _ in labels[600:]) == counts["good", "3"] == 71
     assert counts["good", "1"] == counts["good", "2"] == 210
     assert {counts[kind, half] for kind in ("shifted", "language", "copied", "shuffled", "other") for half in "12"} == {
         15
@@ -174,18 +177,18 @@ def test_the_table_has_every_filter_and_the_texts_what_they_keep(folder, script,
     kinds = [line.split("\t")[1] for line in module.lines(folder / "labels.tsv.gz")]
     pairs = [tuple(line.split("\t")) for line in module.lines(folder / "noisy.tsv.gz")]
     corpora = Path("results/filters/corpora")
-    order = [*range(300, 600), *range(300)]  # of the study's text
+    order = [*range(350, 700), *range(350)]  # of the study's text
     records.write(corpora / "unfiltered/noisy.tsv.zst", ((*pairs[n][:2], f"{n}.0") for n in order))
     cut = [("length_ratio", *pairs[n]) for n in order if kinds[n].startswith("cut")]
     records.write(corpora / "unfiltered/rules.rejected.tsv.zst", [*cut, ("language", *pairs[kinds.index("good")])])
     shuffled = [("terminal_punctuation", *pairs[n]) for n in order if kinds[n] == "shuffled"]
     records.write(corpora / "unfiltered/punctuation.rejected.tsv.zst", shuffled)
     for shard in (1, 2):
-        numbers = order[300 * shard - 300 : 300 * shard]
+        numbers = order[350 * shard - 350 : 350 * shard]
         for name, value in (("alignment", lambda n: -1.0 - (kinds[n] != "good")), ("translation", lambda n: 0.5)):
             path = corpora / f"scores/noisy/{name}/{shard}-of-2.tsv.zst"
             records.write(path, ((repr(value(n) + n / 1e6),) for n in numbers))
-    said = ("not_too_short(left)", "no_paren(left,right)+not_too_short(left)", *["keep"] * 598)
+    said = (*["keep"] * 600, "not_too_short(left)", "no_paren(left,right)+not_too_short(left)", *["keep"] * 98)
     Path("hard.tsv").write_text("".join(f"x\t{each}\n" for each in said))
     given = ["--config", str(CONFIG), "--text", str(folder), "--hardrules", "hard.tsv", "--output", "x.json"]
     given += ["--scores", "alignment", "translation", "--learned", "hardrules", "hardrules-but-short", "alignment"]
@@ -204,8 +207,15 @@ def test_the_table_has_every_filter_and_the_texts_what_they_keep(folder, script,
     perfect = rows["alignment"]["found 0.95"]
     assert perfect["lost"] == 0 and perfect["found"] >= 90 and perfect["precision"] == 100.0
     assert rows["translation"]["lost 0.03"]["found"] < 10 and rows["combined"]["found 0.95"]["lost"] == 0
-    hard = [module.lines(folder / f"{name}.tsv.gz")[:3] for name in ("hardrules", "hardrules-but-short")]
+    assert read_json(Path("x.json"))["pairs"]["good"] == 420  # of both halves
+    learned = {row["filter"]: row for row in read_json(Path("x.json"))["models"]}
+    texts = {path.name.removesuffix(".tsv.gz"): module.lines(path) for path in (folder / "models").iterdir()}
+    assert {name: len(lines) for name, lines in texts.items()} == dict.fromkeys(["clean", "noisy", *learned], 100)
+    assert texts["noisy"] == ["\t".join(pair[:2]) for pair in pairs[600:]]
+    assert texts["clean"] == module.lines(folder / "clean.tsv.gz")[600:]
+    hard = [texts[name][:3] for name in ("hardrules", "hardrules-but-short")]
     assert [[line.split("\t")[2] for line in each] for each in hard] == [["0", "0", "1"], ["1", "0", "1"]]
+    assert learned["hardrules"]["kept"] == 98 and learned["alignment"]["found"] == 100.0
 
 
 @pytest.mark.slow
