@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -12,7 +12,9 @@ from corpora.sources import source_of
 from corpora.sources.place import Copy, Place
 from corpora.sources.source import languages
 from corpora.sources.stored import StoredSource, mirror_folder
+from formats import records
 from nmt_frontier.errors import UserError
+from nmt_frontier.files import read_json
 
 CHECK_SECONDS = 4.0  # for all addresses of a study
 
@@ -96,3 +98,17 @@ def read_unchecked(study: Study) -> str | None:
     listed = [f"{code} of {', '.join(names)}" for code, names in unknown.items()]
     about = "what is read is not checked; its sha256 is recorded beside each corpus and in the log of rule fetch"
     return f"no checksum for {'; '.join(listed)}: {about}" if listed else None
+
+
+def edited(study: Study, raw: Callable[[str], str]) -> Iterator[str]:
+    """A line for each corpus without a checksum whose text on this disk is newer than what was read of it.
+
+    raw: the path of what is read of a corpus.
+    """
+    for name, entry in study.corpora.items():
+        read = Path(raw(name))
+        if not read.exists() or not unknown_checksums(entry.sha256, languages(entry, [study.source, study.target])):
+            continue
+        texts = [place for place in read_json(records.info(read))["origin"] if Path(place).is_file()]
+        if newer := [text for text in texts if Path(text).stat().st_mtime > read.stat().st_mtime]:
+            yield f"{name}: {newer[0]} is newer than what was read of it; delete {read} to have it read again"

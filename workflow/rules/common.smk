@@ -11,7 +11,7 @@ from pathlib import Path
 from common import folder_lock
 from common.document import short
 from nmt_frontier.errors import UserError
-from corpora.availability import available, read_unchecked
+from corpora.availability import available, edited, read_unchecked
 from experiments import table_rows
 from findings import metrics
 from snakemake.exceptions import WorkflowError
@@ -159,6 +159,8 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
     for line in (*precision.warnings(study.config), *system_checks.warnings(study.config)):
         print(line, file=sys.stderr)
     if line := read_unchecked(study.config):
+        print(line, file=sys.stderr)
+    for line in edited(study.config, study.paths.raw):
         print(line, file=sys.stderr)
 
 

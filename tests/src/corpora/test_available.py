@@ -1,6 +1,7 @@
 """The check before anything runs: which corpora can be had."""
 
 import json
+import os
 import subprocess
 import threading
 import time
@@ -13,7 +14,7 @@ from surroundings import isolated  # noqa: F401 (a fixture of all tests here)
 from web import NOWHERE
 
 from corpora import availability, download
-from corpora.availability import available
+from corpora.availability import available, edited
 from study import config
 
 STUDY = {"source": "en", "target": "de", "mirror": None}
@@ -48,6 +49,27 @@ def test_available_knows_the_cache(server, tmp_path):
     assert available(study, tmp_path / "cache") == ([], [])
     assert len(available(study, tmp_path / "other").missing) == 1
     assert available(study, tmp_path / "other", names=[]) == ([], [])
+
+
+def test_a_text_that_was_edited_after_it_was_read_is_named_if_no_checksum_guards_it(tmp_path):
+    text, read = tmp_path / "own.en", tmp_path / "own.tsv.zst"
+    text.write_text("a\n")
+    corpora = {
+        "own": corpus(str(tmp_path / "own.{lang}"), sha256=None),
+        "checked": corpus(str(tmp_path / "own.{lang}")),
+    }
+    raw = {"own": str(read), "checked": str(read), "unread": str(tmp_path / "no.tsv.zst")}
+    study = of(corpora | {"unread": corpora["own"]})
+    read.touch()
+    (tmp_path / "own.json").write_text(
+        json.dumps({"origin": ["https://x/own.en", str(text), str(tmp_path / "gone.de")]})
+    )
+    for edit, named in ((-1, []), (1, ["own"])):
+        seconds = read.stat().st_mtime + edit
+        os.utime(text, (seconds, seconds))
+        lines = [*edited(study, raw.__getitem__)]
+        assert [line.split(":")[0] for line in lines] == named
+    assert lines == [f"own: {text} is newer than what was read of it; delete {read} to have it read again"]
 
 
 def test_sixty_corpora_without_a_network_are_checked_in_time(tmp_path, monkeypatch):
