@@ -11,6 +11,8 @@ from distill.parts import Written
 from formats import records
 from nmt_frontier.command_line import positive, there
 
+SHOWN = 2000  # pairs scored before the progress says so
+
 Pair = tuple[str, ...]  # of monolingual text one side
 
 
@@ -50,10 +52,12 @@ def write(
 
     def numbers(pairs: list[Pair]) -> Iterator[records.Record]:
         nonlocal seconds, made
-        start = time.monotonic()
-        found = [*score(pairs)]
-        seconds, made = seconds + time.monotonic() - start, made + len(found)
-        yield from ((repr(round(number, 6)),) for number in found)
+        step = together or SHOWN
+        for first in range(0, len(pairs), step):
+            start = time.monotonic()
+            found = [*score(pairs[first : first + step])]
+            seconds, made = seconds + time.monotonic() - start, made + len(found)
+            yield from ((repr(round(number, 6)),) for number in found)
 
     def counts(lines: int, checksum: str) -> Scored:
         rate = made / seconds / cores if seconds else 0.0

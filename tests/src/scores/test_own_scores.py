@@ -71,6 +71,18 @@ def test_a_killed_job_loses_at_most_one_part(tmp_path):
     assert read_json(records.info(args.output))["lines_out"] == 250
 
 
+def test_a_part_is_scored_in_steps_so_that_its_progress_shows(tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "SHOWN", 100)
+    args, steps = arguments(tmp_path, [(str(number), "x") for number in range(250)]), []
+
+    def score(pairs):
+        steps.append(len(pairs))
+        return [float(source) for source, _ in pairs]
+
+    shards.write(args, [], score, "numbers")
+    assert steps == [100, 100, 50] and numbers(args.output) == [*range(250)]
+
+
 def test_shards_have_the_numbers_of_the_whole(tmp_path):
     lines = [(f"{number} {'word ' * 90}", "x") for number in range(1000)]  # of several frames
     found = []
