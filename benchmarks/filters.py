@@ -160,12 +160,14 @@ def measured(text: Text, each: Filter) -> dict[str, Any]:
 
 
 def texts(text: Text, some: list[Filter], folder: Path) -> list[dict[str, Any]]:
-    """Write what models learn from: the clean text, the noisy one, and this with 1 for the pairs that a filter keeps,
-    else 0. It may drop 3 % of the good pairs of the other text. Returns how many it keeps, and what it finds."""
+    """Write what models learn from: the clean text, the noisy one, its good pairs alone, and for each filter all of it,
+    with 1 for the pairs that it keeps, else 0. It may drop 3 % of the good pairs of the other text. Returns how many it
+    keeps, and what it finds."""
     own = np.flatnonzero(text.parts == MODELS)
     clean = lines(folder / "clean.tsv.gz")
     write(folder / "models/clean.tsv.gz", ((clean[place],) for place in own))
     write(folder / "models/noisy.tsv.gz", (tuple(text.pairs[place]) for place in own))
+    write(folder / "models/good.tsv.gz", (tuple(text.pairs[place]) for place in own if not text.noise[place]))
     rows = []
     for each in some:
         chosen = bounds(each, text.noise, each.pairs & (text.parts == 1), lost=LOST) if each.scores else {}

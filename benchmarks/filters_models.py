@@ -1,8 +1,9 @@
 """What models learn from what filters leave: one JSON file for each finished model of configs/filters-models.yaml.
 
-Run it beside the study, as often as models end: it keeps what has ended since, and leaves the files that are there.
-Each has the pairs that the filter left, and of every test set BLEU, chrF and the paired tests against the model of the
-same seed that has learned from the clean text and from the noisy one. Then it prints the means over the seeds.
+Run it beside the study, as often as models end: it writes a file for each that has ended here, and leaves the others.
+Each has the pairs that the filter left, and of every test set BLEU, chrF and the paired tests against the models of the
+same seed, as far as they have ended, that have learned from the clean text, from its good pairs alone, as a perfect
+filter leaves, and from the noisy text. Then it prints the means over the seeds.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from nmt_frontier.machine import describe
 from study import config
 from study.plan import StudyPlan
 
-COMPARED = ("clean", "noisy")  # texts whose models all others are tested against
+COMPARED = ("clean", "good", "noisy")  # texts whose models all others are tested against
 BEAM = 1
 
 
@@ -51,7 +52,7 @@ class Models:
         found, _ = test.score(self.output(system, test_set))
         row: dict[str, Any] = {"bleu": round(found["bleu"], 2), "chrf": round(found["chrf"], 2)}
         for text in COMPARED:
-            if (other := self.alike(system, text)) != system:
+            if (other := self.alike(system, text)) != system and self.finished(other):
                 difference, p = test.difference(self.output(system, test_set), self.output(other, test_set))
                 row |= {f"above_{text}": round(difference, 2), f"p_{text}": round(p, 4)}
         return row | {"signature": found["bleu_signature"]}
@@ -73,24 +74,22 @@ class Models:
         }
 
     def keep(self, folder: Path) -> None:
-        """Write the record of each finished model that has none, once those that it is compared with are finished."""
-        for system in self.study.systems.trained:
-            path, needed = folder / f"{system}.json", [system, *(self.alike(system, text) for text in COMPARED)]
-            if not path.exists() and all(map(self.finished, needed)):
-                write_json(path, self.record(system))
-                print(path)
+        """Write the record of each model that is finished."""
+        for system in filter(self.finished, self.study.systems.trained):
+            write_json(folder / f"{system}.json", self.record(system))
 
 
 def table(folder: Path) -> None:
-    """Print a line for each text: pairs, seeds; of each test set the means of BLEU and of what it is above clean."""
+    """Print a line for each text: pairs, seeds; of each test set the means of BLEU, and how far it is above clean and
+    good."""
     found = sorted((read_json(path) for path in folder.glob("*.json")), key=lambda each: each["text"])
     for text, rows in groupby(found, key=lambda each: each["text"]):
         some = [*rows]
         cells = [text, f"{some[0]['pairs']:,}", str(len(some))]
         for name in some[0]["scores"]:
-            for field in ("bleu", "above_clean"):
-                values = [each["scores"][name].get(field, 0.0) for each in some]
-                cells.append(f"{statistics.mean(values):.2f}")
+            for field in ("bleu", "above_clean", "above_good"):
+                values = [value for each in some if (value := each["scores"][name].get(field)) is not None]
+                cells.append(f"{statistics.mean(values):.2f}" if values else "—")
         print(f"| {' | '.join(cells)} |")
 
 

@@ -210,6 +210,7 @@ def test_the_table_has_every_filter_and_the_texts_what_they_keep(folder, script,
     assert read_json(Path("x.json"))["pairs"]["good"] == 420  # of both halves
     learned = {row["filter"]: row for row in read_json(Path("x.json"))["models"]}
     texts = {path.name.removesuffix(".tsv.gz"): module.lines(path) for path in (folder / "models").iterdir()}
+    assert len(texts.pop("good")) == 71
     assert {name: len(lines) for name, lines in texts.items()} == dict.fromkeys(["clean", "noisy", *learned], 100)
     assert texts["noisy"] == ["\t".join(pair[:2]) for pair in pairs[600:]]
     assert texts["clean"] == module.lines(folder / "clean.tsv.gz")[600:]
