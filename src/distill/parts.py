@@ -49,10 +49,10 @@ def write(
 
     key: what the records depend on; parts of another key are deleted. total: number of items. made: turns the items of
     a part into as many records. what: the work, such as ``translate 1-of-4``. counts: makes the JSON from the number of
-    records and their checksum. size: of a part, in records. Raises JobEndsError if the job ends, and UserError for
-    another number of items or if another process makes the same parts.
+    records and their checksum. size: of a part whose records are made together. Raises JobEndsError if the job ends,
+    and UserError for another number of items or if another process makes the same parts.
     """
-    job, size = BatchJob(what), size or RECORDS
+    job, size, block = BatchJob(what), size or RECORDS, size or 1
     folder = path.with_name(f".{path.name}.parts")
     with folder_lock.held(folder):
         begin(folder, key)
@@ -60,7 +60,7 @@ def write(
         done = sum(part.exists() for part in parts)  # they are made in order
         rest = islice(items, done * size, None)
         making = (record for _ in parts[done:] for record in made([*islice(rest, size)]))
-        stream = progress(making, what, total - min(done * size, total), "sentence")
+        stream = progress(making, what, total - min(done * size, total), "sentence", block=block)
         for number, part in enumerate(parts[done:], done + 1):
             records.write(part, islice(stream, size))
             if part != parts[-1]:

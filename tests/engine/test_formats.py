@@ -91,3 +91,14 @@ def test_progress_passes_everything_on_and_reports_in_plain_lines(capsys):
     assert list(progress(iter("abc"), "reading", total=3)) == ["a", "b", "c"]
     error = capsys.readouterr().err
     assert error.startswith("reading: 3 of 3 lines, ") and error.endswith("done\n") and "\r" not in error
+
+
+def test_a_log_has_no_line_inside_what_comes_together(capsys, monkeypatch):
+    clock = iter([0, *[20] * 4, *[40] * 4, 40])  # four at a time, after 20 seconds
+    monkeypatch.setattr("nmt_frontier.progress.time.monotonic", lambda: next(clock))
+    assert list(progress(range(8), "scoring", 8, "pair", block=4)) == [*range(8)]
+    assert capsys.readouterr().err.splitlines() == [
+        "scoring: 4 of 8 pairs, 5.0 s a pair, 20 s left",
+        "scoring: 8 of 8 pairs, 5.0 s a pair, 0 s left",
+        "scoring: 8 of 8 pairs, 5.0 s a pair, 0 s left, done",
+    ]

@@ -15,10 +15,12 @@ def progress(
     total: int | None = None,
     unit: str = "line",
     size: Callable[[Item], int] = lambda _: 1,
+    block: int = 1,
 ) -> Iterator[Item]:
     """Pass the items through; show count, rate and remaining time.
 
     what: the work, such as ``reading``. total: units of all items. size: units of an item, as the lines of a batch.
+    block: units that come together after a wait; a log has no line inside one, where the rate would be too low.
     """
     if bar_of := _bar():
         with bar_of(desc=what, total=total, unit=unit, unit_scale=True) as bar:
@@ -32,7 +34,7 @@ def progress(
         count += size(item)
         yield item
         now = time.monotonic()
-        if now - last >= LOG_SECONDS:
+        if now - last >= LOG_SECONDS and count % block == 0:
             last = now
             print(_line(what, count, total, unit, now - start), file=sys.stderr, flush=True)
     print(_line(what, count, total, unit, time.monotonic() - start) + ", done", file=sys.stderr, flush=True)
