@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from formats import records
 from nmt_frontier.command_line import there
-from nmt_frontier.errors import command
+from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import write_json
 from study import config
 from study.plan import StudyPlan
@@ -29,7 +29,8 @@ from study.plan import StudyPlan
 NOISY, RULES, PUNCTUATION = SAME  # corpora of the study with the text
 MARK = "terminal_punctuation"  # the reason of the last of them
 FOUND, LOST = 0.95, 0.03
-LEARNED = (RULES, "hardrules", "rules-alignment", "combined", "weighed")
+WITH_EMBEDDINGS = "weighed-embeddings"
+LEARNED = (RULES, "hardrules", "rules-alignment", WITH_EMBEDDINGS)
 PROBABILITIES = ("translation",)
 LANGUAGE = "language"  # the reason of langid.py
 INSIDE = re.compile(r"[.!?…] ")
@@ -47,12 +48,13 @@ class Text:
         self.pairs = [line.split("\t")[:2] for line in lines(folder / f"{NOISY}.tsv.gz")]
 
     def scores(self, name: str, files: list[Path] | None = None) -> Numbers:
-        """A score of each pair; nan where there is none. files: of the first pairs of the study's text."""
+        """A score of each pair; nan where there is none. files: K-of-N, of shards of the study's text."""
         found = np.full(self.number, np.nan)
-        files = files or [*map(Path, self._study.scores.files(NOISY, name))]
-        values = [float(record[0]) for file in files for record in records.read(file)]
-        numbers = [int(float(record[2])) for record in records.read(self._study.paths.unfiltered(NOISY))]
-        found[numbers[: len(values)]] = values
+        for file in files or [*map(Path, self._study.scores.files(NOISY, name))]:
+            shard = records.shard(records.name(file).replace("-of-", "/"))
+            pairs = records.read(self._study.paths.unfiltered(NOISY), shard)
+            numbers = [int(float(record[2])) for record in pairs]
+            found[numbers] = [float(record[0]) for record in records.read(file)]
         return found
 
     def reasons(self, corpus: str) -> NDArray[np.str_]:
@@ -118,7 +120,7 @@ def filters(
         every = weighed([*features, margin], text.noise, few & learn)
         rows += [replace(row, pairs=few) for row in rows if row.name in (*found, "combined", "weighed")]
         rows.append(Filter("embeddings", none, few, {"embeddings": margin}))
-        rows.append(Filter("weighed, with embeddings", rules, few, {"weighed": every}))
+        rows.append(Filter(WITH_EMBEDDINGS, rules, few, {"weighed": every}))
     return rows
 
 
@@ -162,7 +164,7 @@ def measured(text: Text, each: Filter) -> dict[str, Any]:
 def texts(text: Text, some: list[Filter], folder: Path) -> list[dict[str, Any]]:
     """Write what models learn from: the clean text, the noisy one, its good pairs alone, and for each filter all of it,
     with 1 for the pairs that it keeps, else 0. It may drop 3 % of the good pairs of the other text. Returns how many it
-    keeps, and what it finds."""
+    keeps, and what it finds. Raises UserError where a pair has no score."""
     own = np.flatnonzero(text.parts == MODELS)
     clean = lines(folder / "clean.tsv.gz")
     write(folder / "models/clean.tsv.gz", ((clean[place],) for place in own))
@@ -170,6 +172,8 @@ def texts(text: Text, some: list[Filter], folder: Path) -> list[dict[str, Any]]:
     write(folder / "models/good.tsv.gz", (tuple(text.pairs[place]) for place in own if not text.noise[place]))
     rows = []
     for each in some:
+        if any(np.isnan(score[own]).any() for score in each.scores.values()):
+            raise UserError(f"{each.name}: some pairs that models learn from have no score: embeddings of all are needed")
         chosen = bounds(each, text.noise, each.pairs & (text.parts == 1), lost=LOST) if each.scores else {}
         drops = dropped(each, chosen or {})
         write(folder / f"models/{each.name}.tsv.gz", ((*text.pairs[place], int(not drops[place])) for place in own))
@@ -185,7 +189,7 @@ def main() -> None:
     own = "of the study (default: %(default)s)"
     parser.add_argument("--scores", nargs="+", default=["alignment"], metavar="SCORE", help=own)
     parser.add_argument("--hardrules", type=there, help="what bicleaner-hardrules --annotated_output has written")
-    parser.add_argument("--embeddings", type=there, nargs="*", default=[], help="files of scores.embeddings, in order")
+    parser.add_argument("--embeddings", type=there, nargs="*", default=[], help="files of scores.embeddings, K-of-N.tsv.zst")
     other = "corpora of it that weights and bounds are also learned from alone, to filter the others"
     parser.add_argument("--other", nargs="*", default=[], metavar="CORPUS", help=other)
     learned = "filters whose pairs are written for configs/filters-models.yaml (default: %(default)s)"

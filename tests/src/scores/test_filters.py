@@ -178,24 +178,29 @@ def test_the_table_has_every_filter_and_the_texts_what_they_keep(folder, script,
     pairs = [tuple(line.split("\t")) for line in module.lines(folder / "noisy.tsv.gz")]
     corpora = Path("results/filters/corpora")
     order = [*range(350, 700), *range(350)]  # of the study's text
-    records.write(corpora / "unfiltered/noisy.tsv.zst", ((*pairs[n][:2], f"{n}.0") for n in order))
+    monkeypatch.setattr(records, "FRAME_BYTES", 2000)  # so that there are two shards
+    noisy = corpora / "unfiltered/noisy.tsv.zst"
+    records.write(noisy, ((*pairs[n][:2], f"{n}.0") for n in order))
+    shards = [[int(float(number)) for _, _, number in records.read(noisy, (k, 2))] for k in (1, 2)]
     cut = [("length_ratio", *pairs[n]) for n in order if kinds[n].startswith("cut")]
     records.write(corpora / "unfiltered/rules.rejected.tsv.zst", [*cut, ("language", *pairs[kinds.index("good")])])
     shuffled = [("terminal_punctuation", *pairs[n]) for n in order if kinds[n] == "shuffled"]
     records.write(corpora / "unfiltered/punctuation.rejected.tsv.zst", shuffled)
-    for shard in (1, 2):
-        numbers = order[350 * shard - 350 : 350 * shard]
+    for shard, numbers in enumerate(shards, 1):
         for name, value in (("alignment", lambda n: -1.0 - (kinds[n] != "good")), ("translation", lambda n: 0.5)):
             path = corpora / f"scores/noisy/{name}/{shard}-of-2.tsv.zst"
             records.write(path, ((repr(value(n) + n / 1e6),) for n in numbers))
+        records.write(f"{shard}-of-2.tsv.zst", ((repr(1.0 - (kinds[n] != "good")),) for n in numbers))
     said = (*["keep"] * 600, "not_too_short(left)", "no_paren(left,right)+not_too_short(left)", *["keep"] * 98)
     Path("hard.tsv").write_text("".join(f"x\t{each}\n" for each in said))
     given = ["--config", str(CONFIG), "--text", str(folder), "--hardrules", "hard.tsv", "--output", "x.json"]
     given += ["--scores", "alignment", "translation", "--learned", "hardrules", "hardrules-but-short", "alignment"]
-    given += ["--other", "b"]
+    given += ["--other", "b", "--embeddings", "1-of-2.tsv.zst"]  # of pairs 350 to 699 alone
     monkeypatch.setattr(sys, "argv", ["x", *given])
     script("filters").main()
-    rows = {row["filter"]: row for row in read_json(Path("x.json"))["filters"]}
+    rows = {row["filter"]: row for row in reversed(read_json(Path("x.json"))["filters"])}  # the first of a name
+    assert rows["embeddings"]["pairs"] == rows["weighed-embeddings"]["pairs"] < 350
+    assert rows["embeddings"]["found 0.95"]["found"] == 100.0 == rows["embeddings"]["lost 0.03"]["precision"]
     assert (
         rows["rules"]["always"]["kinds"]["cut source"] == 100.0 == rows["rules-without-langid"]["always"]["precision"]
     )
@@ -217,6 +222,14 @@ def test_the_table_has_every_filter_and_the_texts_what_they_keep(folder, script,
     hard = [texts[name][:3] for name in ("hardrules", "hardrules-but-short")]
     assert [[line.split("\t")[2] for line in each] for each in hard] == [["0", "0", "1"], ["1", "0", "1"]]
     assert learned["hardrules"]["kept"] == 98 and learned["alignment"]["found"] == 100.0
+    given += ["--learned", "weighed-embeddings", "--embeddings", "2-of-2.tsv.zst"]
+    monkeypatch.setattr(sys, "argv", ["x", *given])
+    with pytest.raises(UserError, match="weighed-embeddings: some pairs that models learn from have no score"):
+        script("filters").main()
+    monkeypatch.setattr(sys, "argv", ["x", *given, "1-of-2.tsv.zst"])
+    script("filters").main()
+    (kept,) = read_json(Path("x.json"))["models"]
+    assert kept["found"] == 100.0 and kept["lost"] <= 10
 
 
 @pytest.mark.slow
