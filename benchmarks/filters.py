@@ -31,7 +31,7 @@ MARK = "terminal_punctuation"  # the reason of the last of them
 FOUND, LOST = 0.95, 0.03
 WITH_EMBEDDINGS = "weighed-embeddings"
 LEARNED = (RULES, "hardrules", "rules-alignment", WITH_EMBEDDINGS)
-PROBABILITIES = ("translation",)
+PROBABILITIES, LEAST = ("translation",), 1e-6  # to which they are rounded
 LANGUAGE = "language"  # the reason of langid.py
 INSIDE = re.compile(r"[.!?…] ")
 SHORT = "not_too_short"  # the rule of bicleaner-hardrules that drops one and two words
@@ -95,7 +95,7 @@ def filters(
     known = ~np.isnan(np.sum([*found.values()], 0))
     rules = (reasons != "") & (reasons != LANGUAGE)
     learn = known & ~rules & (text.parts == 1)
-    logarithms = [np.log(score) if name in PROBABILITIES else score for name, score in found.items()]
+    logarithms = [np.log(np.maximum(score, LEAST)) if name in PROBABILITIES else score for name, score in found.items()]
     features = [*logarithms, 1.0 * mark, *text.surface()]
     none = np.zeros(text.number, bool)
     rows = [
@@ -173,7 +173,7 @@ def texts(text: Text, some: list[Filter], folder: Path) -> list[dict[str, Any]]:
     rows = []
     for each in some:
         if any(np.isnan(score[own]).any() for score in each.scores.values()):
-            raise UserError(f"{each.name}: some pairs that models learn from have no score: embeddings of all are needed")
+            raise UserError(f"{each.name}: some pairs that models learn from have no score; give embeddings of all")
         chosen = bounds(each, text.noise, each.pairs & (text.parts == 1), lost=LOST) if each.scores else {}
         drops = dropped(each, chosen or {})
         write(folder / f"models/{each.name}.tsv.gz", ((*text.pairs[place], int(not drops[place])) for place in own))
@@ -189,7 +189,8 @@ def main() -> None:
     own = "of the study (default: %(default)s)"
     parser.add_argument("--scores", nargs="+", default=["alignment"], metavar="SCORE", help=own)
     parser.add_argument("--hardrules", type=there, help="what bicleaner-hardrules --annotated_output has written")
-    parser.add_argument("--embeddings", type=there, nargs="*", default=[], help="files of scores.embeddings, K-of-N.tsv.zst")
+    embeddings = "files of scores.embeddings, K-of-N.tsv.zst"
+    parser.add_argument("--embeddings", type=there, nargs="*", default=[], help=embeddings)
     other = "corpora of it that weights and bounds are also learned from alone, to filter the others"
     parser.add_argument("--other", nargs="*", default=[], metavar="CORPUS", help=other)
     learned = "filters whose pairs are written for configs/filters-models.yaml (default: %(default)s)"

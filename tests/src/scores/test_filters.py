@@ -187,9 +187,10 @@ def test_the_table_has_every_filter_and_the_texts_what_they_keep(folder, script,
     shuffled = [("terminal_punctuation", *pairs[n]) for n in order if kinds[n] == "shuffled"]
     records.write(corpora / "unfiltered/punctuation.rejected.tsv.zst", shuffled)
     for shard, numbers in enumerate(shards, 1):
-        for name, value in (("alignment", lambda n: -1.0 - (kinds[n] != "good")), ("translation", lambda n: 0.5)):
-            path = corpora / f"scores/noisy/{name}/{shard}-of-2.tsv.zst"
-            records.write(path, ((repr(value(n) + n / 1e6),) for n in numbers))
+        alignment = [-1.0 - (kinds[n] != "good") + n / 1e6 for n in numbers]
+        translation = [0.5 + n / 1e6 if n % 50 else 0.0 for n in numbers]  # 0: less than its decimals
+        for name, values in (("alignment", alignment), ("translation", translation)):
+            records.write(corpora / f"scores/noisy/{name}/{shard}-of-2.tsv.zst", ((repr(value),) for value in values))
         records.write(f"{shard}-of-2.tsv.zst", ((repr(1.0 - (kinds[n] != "good")),) for n in numbers))
     said = (*["keep"] * 600, "not_too_short(left)", "no_paren(left,right)+not_too_short(left)", *["keep"] * 98)
     Path("hard.tsv").write_text("".join(f"x\t{each}\n" for each in said))
@@ -205,6 +206,7 @@ def test_the_table_has_every_filter_and_the_texts_what_they_keep(folder, script,
         rows["rules"]["always"]["kinds"]["cut source"] == 100.0 == rows["rules-without-langid"]["always"]["precision"]
     )
     assert rows["rules"]["always"]["found"] == pytest.approx(100 / 6, abs=1)
+    assert rows["weighed"]["lost 0.03"]["found"] > 90
     by_other, by_all = (rows[f"weighed, by {text} text"] for text in ("other", "all"))  # of corpus a alone
     assert by_other["pairs"] == by_all["pairs"] < rows["weighed"]["pairs"] and by_other["lost 0.03"]["found"] > 90
     assert by_all["found 0.95"]["bounds"] == rows["weighed"]["found 0.95"]["bounds"] != by_other["found 0.95"]["bounds"]
