@@ -111,4 +111,4 @@ def edited(study: Study, raw: Callable[[str], str]) -> Iterator[str]:
             continue
         texts = [place for place in read_json(records.info(read))["origin"] if Path(place).is_file()]
         if newer := [text for text in texts if Path(text).stat().st_mtime > read.stat().st_mtime]:
-            yield f"{name}: {newer[0]} is newer than what was read of it; delete {read} to have it read again"
+            yield f"{name}: {newer[0]} is newer than what was read of it; --forcerun {read} has it read again"

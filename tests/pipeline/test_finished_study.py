@@ -160,6 +160,12 @@ def test_nothing_is_left_to_do_after_a_finished_run(finished):
     assert "Nothing to be done" in run.stdout + run.stderr
 
 
+def test_a_text_that_was_edited_is_read_again_by_the_option_that_its_line_names(finished):
+    read = "results/test-tiny/corpora/raw/grammar.tsv.zst"
+    jobs = planned(dry_run("--configfile", TINY, "--forcerun", read, cwd=finished.parents[1]))
+    assert (jobs["fetch"], jobs["train_teacher"]) == (1, 1) and jobs["clean"] >= 1
+
+
 MADE = {"fetch", "clean", "vocabulary", "train_teacher", "translate_shard", "select_shard", "sample", "train_student"}
 
 

@@ -69,7 +69,7 @@ def test_a_text_that_was_edited_after_it_was_read_is_named_if_no_checksum_guards
         os.utime(text, (seconds, seconds))
         lines = [*edited(study, raw.__getitem__)]
         assert [line.split(":")[0] for line in lines] == named
-    assert lines == [f"own: {text} is newer than what was read of it; delete {read} to have it read again"]
+    assert lines == [f"own: {text} is newer than what was read of it; --forcerun {read} has it read again"]
 
 
 def test_sixty_corpora_without_a_network_are_checked_in_time(tmp_path, monkeypatch):
