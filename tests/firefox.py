@@ -12,7 +12,7 @@ from typing import Any
 import chromium
 import optional
 
-SECONDS = 150
+SECONDS = 300
 AWAITED = """
 const done = arguments[0];
 (async () => ({ value: await (EXPRESSION) }))().then(done, error => done({ error: String(error) }));
