@@ -7,15 +7,15 @@ best translations, and minutes of CPU time of its training. Then it prints the m
 """
 
 import argparse
-import csv
 import statistics
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from finished import Outputs
+
 from findings.metrics import bleu
 from formats import records
-from measure.bootstrap import TestSet
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import command
 from nmt_frontier.files import read_json, write_json
@@ -25,30 +25,14 @@ from study.plan import StudyPlan
 
 BEAMS = (1, 4)
 TEACHER_BEAM = 4  # of the translations that a student is measured against
-SAMPLES = 1000  # of the bootstrap
 
 
-def minutes(files: list[Path]) -> float:
-    """CPU minutes that jobs took, as Snakemake's benchmark files say."""
-    rows = [next(csv.DictReader(path.open(), delimiter="\t")) for path in files]
-    return round(sum(float(row["cpu_time"]) for row in rows) / 60, 2)
-
-
-class Methods:
+class Methods(Outputs):
     """The finished systems of a study."""
 
     def __init__(self, study: StudyPlan):
-        self.study, self.outputs = study, Path(study.folder) / "outputs"
+        super().__init__(study, BEAMS)
         self.teacher = next(iter(study.config.teachers))
-        self.sets = {name: Path(study.paths.clean(name)) for name in study.corpora.test}
-        self.tests = {name: TestSet(path, study.config.target, SAMPLES) for name, path in self.sets.items()}
-
-    def finished(self, system: str) -> bool:
-        beams = [self.output(system, name, beam) for name in self.sets for beam in BEAMS]
-        return all(path.exists() for path in beams)
-
-    def output(self, system: str, test_set: str, beam: int) -> Path:
-        return self.outputs / system / f"beam{beam}.{test_set}.txt"
 
     def best(self, system: str) -> str | None:
         """The student of the same shape, start, training and seed that learns the teacher's best translations alone."""
@@ -84,8 +68,8 @@ class Methods:
         return self.output(best, test_set, beam) if best else None
 
     def record(self, system: str) -> dict[str, Any]:
-        trained, folder = self.study.systems.trained[system], Path(self.study.folder)
-        learned = read_json(folder / "systems" / system / "learning.json")
+        trained = self.study.systems.trained[system]
+        learned = read_json(self.folder / "systems" / system / "learning.json")
         test = next(iter(self.tests.values()))
         return {
             "system": system,
@@ -97,7 +81,7 @@ class Methods:
             "passes": learned["seen"]["passes"],
             "dev": learned["averages"],
             "signature": test.score(self.output(system, next(iter(self.sets)), 1))[0]["bleu_signature"],
-            "training_minutes": minutes([folder / "benchmarks" / f"train_{system}.tsv"]),
+            "training_minutes": self.training_minutes(system),
             "cpu": describe()["cpu"],
             "scores": {name: {str(beam): self.scores(system, name, beam) for beam in BEAMS} for name in self.sets},
         }

@@ -12,10 +12,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from distillation_methods import SAMPLES, minutes
+from finished import Outputs
 
 from formats import records
-from measure.bootstrap import TestSet
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import command
 from nmt_frontier.files import read_json, write_json
@@ -27,19 +26,8 @@ COMPARED = ("clean", "good", "noisy")  # texts whose models all others are teste
 BEAM = 1
 
 
-class Models:
+class Models(Outputs):
     """The finished models of a study."""
-
-    def __init__(self, study: StudyPlan):
-        self.study, self.folder = study, Path(study.folder)
-        self.sets = {name: Path(study.paths.clean(name)) for name in study.corpora.test}
-        self.tests = {name: TestSet(path, study.config.target, SAMPLES) for name, path in self.sets.items()}
-
-    def output(self, system: str, test_set: str) -> Path:
-        return self.folder / "outputs" / system / f"beam{BEAM}.{test_set}.txt"
-
-    def finished(self, system: str) -> bool:
-        return all(self.output(system, name).exists() for name in self.sets)
 
     def alike(self, system: str, text: str) -> str:
         """The model of the same seed that has learned from this text."""
@@ -49,11 +37,11 @@ class Models:
 
     def scores(self, system: str, test_set: str) -> dict[str, Any]:
         test = self.tests[test_set]
-        found, _ = test.score(self.output(system, test_set))
+        found, _ = test.score(self.output(system, test_set, BEAM))
         row: dict[str, Any] = {"bleu": round(found["bleu"], 2), "chrf": round(found["chrf"], 2)}
         for text in COMPARED:
             if (other := self.alike(system, text)) != system and self.finished(other):
-                difference, p = test.difference(self.output(system, test_set), self.output(other, test_set))
+                difference, p = test.difference(self.output(system, test_set, BEAM), self.output(other, test_set, BEAM))
                 row |= {f"above_{text}": round(difference, 2), f"p_{text}": round(p, 4)}
         return row | {"signature": found["bleu_signature"]}
 
@@ -68,7 +56,7 @@ class Models:
             "pairs": records.count(self.study.paths.clean(corpus)),
             "updates": learned["phases"][-1]["end"],
             "passes": learned["seen"]["passes"],
-            "training_minutes": minutes([self.folder / "benchmarks" / f"train_{system}.tsv"]),
+            "training_minutes": self.training_minutes(system),
             "cpu": describe()["cpu"],
             "scores": {name: self.scores(system, name) for name in self.sets},
         }
@@ -99,7 +87,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="folder of the records, one file a model")
     args = parser.parse_args()
     if args.config:
-        Models(StudyPlan(config.read(args.config))).keep(args.output)
+        Models(StudyPlan(config.read(args.config)), (BEAM,)).keep(args.output)
     table(args.output)
 
 
