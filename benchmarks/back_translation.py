@@ -1,8 +1,9 @@
-"""What back-translations bring to teachers and students: one JSON file of finished studies with the same test sets.
+"""What back-translations bring to teachers and students: one JSON file of studies with the same test sets.
 
-For each teacher and student it has what the model has learned from, and BLEU and chrF of each test set and beam; for
-each two teachers, and each two students, the difference of BLEU with its paired test. Of a backward teacher it has the
-BLEU of its dev set, and how many of its translations were kept, for each corpus. Then it prints the systems.
+For each teacher and student that has translated the test sets it has what the model has learned from, and BLEU and chrF
+of each test set and beam; for each two teachers, and each two students, the difference of BLEU with its paired test. Of
+a backward teacher that was trained here it has the BLEU of its dev set, and how many of its translations were kept, for
+each corpus. Then it prints the systems.
 """
 
 import argparse
@@ -21,10 +22,11 @@ from study.plan import StudyPlan
 from study.systems import BACKWARD
 
 BEAMS = (1, 4)
+COUNTS = ("lines_in", "lines_out", "dropped")  # of back-translations
 
 
 class Study(Outputs):
-    """One of the studies, whose systems all have ended."""
+    """The finished systems of one of the studies."""
 
     def __init__(self, path: Path):
         super().__init__(StudyPlan(config.read(path)), BEAMS)
@@ -32,8 +34,9 @@ class Study(Outputs):
     @property
     def systems(self) -> dict[tuple[str, str], str]:
         """The role of each system, by its study and name."""
-        trained = self.study.systems.trained.items()
-        return {(self.study.name, name): "teacher" if each.role == "teacher" else "student" for name, each in trained}
+        trained = self.study.systems.trained
+        roles = {name: "teacher" if each.role == "teacher" else "student" for name, each in trained.items()}
+        return {(self.study.name, name): roles[name] for name in filter(self.finished, trained)}
 
     def record(self, system: str) -> dict[str, Any]:
         trained, learned = self.study.systems.trained[system], self._learned(system)
@@ -62,10 +65,11 @@ class Study(Outputs):
         return learned
 
     def backward(self) -> dict[str, Any] | None:
-        """What the backward teacher has learned and translated, None without one."""
-        if BACKWARD not in self.study.systems:
+        """What the backward teacher has learned and translated, None without one that was trained here."""
+        if BACKWARD not in self.study.systems.learners:
             return None
-        counts = {path.stem: read_json(path) for path in sorted((self.folder / "back-translated").glob("*.json"))}
+        found = {path.stem: read_json(path) for path in sorted((self.folder / "back-translated").glob("*.json"))}
+        counts = {name: {key: counts[key] for key in COUNTS} for name, counts in found.items()}
         minutes = self.training_minutes(BACKWARD)
         return {"dev": self._learned(BACKWARD)["averages"], "training_minutes": minutes, "counts": counts}
 
@@ -89,7 +93,7 @@ def differences(studies: dict[str, Study]) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--config", type=there, nargs="+", required=True, help="configurations of finished studies")
+    parser.add_argument("--config", type=there, nargs="+", required=True, help="configurations of the studies")
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
     studies = {study.study.name: study for study in map(Study, args.config)}
