@@ -39,7 +39,7 @@ class Study(Outputs):
         return {(self.study.name, name): roles[name] for name in filter(self.finished, trained)}
 
     def record(self, system: str) -> dict[str, Any]:
-        trained, learned = self.study.systems.trained[system], self._learned(system)
+        trained, learned = self.study.systems.trained[system], self.learned(system)
         return {
             "study": self.study.name,
             "system": system,
@@ -60,10 +60,6 @@ class Study(Outputs):
         found, _ = self.tests[name].score(self.output(system, name, BEAMS[0]))
         return [found["bleu_signature"], found["chrf_signature"]]
 
-    def _learned(self, system: str) -> dict[str, Any]:
-        learned: dict[str, Any] = read_json(self.folder / "systems" / system / "learning.json")
-        return learned
-
     def backward(self) -> dict[str, Any] | None:
         """What the backward teacher has learned and translated, None without one that was trained here."""
         if BACKWARD not in self.study.systems.learners:
@@ -71,7 +67,7 @@ class Study(Outputs):
         found = {path.stem: read_json(path) for path in sorted((self.folder / "back-translated").glob("*.json"))}
         counts = {name: {key: counts[key] for key in COUNTS} for name, counts in found.items()}
         minutes = self.training_minutes(BACKWARD)
-        return {"dev": self._learned(BACKWARD)["averages"], "training_minutes": minutes, "counts": counts}
+        return {"dev": self.learned(BACKWARD)["averages"], "training_minutes": minutes, "counts": counts}
 
 
 def differences(studies: dict[str, Study]) -> list[dict[str, Any]]:

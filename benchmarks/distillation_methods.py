@@ -69,7 +69,7 @@ class Methods(Outputs):
 
     def record(self, system: str) -> dict[str, Any]:
         trained = self.study.systems.trained[system]
-        learned = read_json(self.folder / "systems" / system / "learning.json")
+        learned = self.learned(system)
         test = next(iter(self.tests.values()))
         return {
             "system": system,

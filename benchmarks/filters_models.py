@@ -47,7 +47,7 @@ class Models(Outputs):
 
     def record(self, system: str) -> dict[str, Any]:
         trained = self.study.systems.trained[system]
-        learned = read_json(self.folder / "systems" / system / "learning.json")
+        learned = self.learned(system)
         (corpus,) = self.study.mixtures.weights(trained.mixture)
         return {
             "system": system,

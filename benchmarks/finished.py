@@ -2,17 +2,13 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 from measure.bootstrap import TestSet
+from nmt_frontier.files import read_json
 from study.plan import StudyPlan
 
 SAMPLES = 1000  # of the bootstrap
-
-
-def minutes(files: list[Path]) -> float:
-    """CPU minutes that jobs took, as Snakemake's benchmark files say."""
-    rows = [next(csv.DictReader(path.open(), delimiter="\t")) for path in files]
-    return round(sum(float(row["cpu_time"]) for row in rows) / 60, 2)
 
 
 class Outputs:
@@ -29,5 +25,11 @@ class Outputs:
     def finished(self, system: str) -> bool:
         return all(self.output(system, name, beam).exists() for name in self.sets for beam in self.beams)
 
+    def learned(self, system: str) -> dict[str, Any]:
+        found: dict[str, Any] = read_json(self.folder / "systems" / system / "learning.json")
+        return found
+
     def training_minutes(self, system: str) -> float:
-        return minutes([self.folder / "benchmarks" / f"train_{system}.tsv"])
+        """CPU minutes of its training, as Snakemake's benchmark file says."""
+        with (self.folder / "benchmarks" / f"train_{system}.tsv").open() as lines:
+            return round(float(next(csv.DictReader(lines, delimiter="\t"))["cpu_time"]) / 60, 2)
