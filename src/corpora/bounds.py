@@ -46,6 +46,7 @@ class Numbered:
         self.total = document(records.info(source), Cleaned, "not the counts of a corpus; delete it")["lines_out"]
         self._folder, self._bounds = folder, bounds
         self._best = next((name for name, score in bounds.items() if score.best), None)
+        self._worst_kept = {name: score.bound for name, score in bounds.items() if score.bound is not None}
         carried = [name for name in bounds if name not in own]
         with ExitStack() as stack:
             files = {name: stack.enter_context(open(folder / name, "wb")) for name in bounds}
@@ -84,11 +85,24 @@ class Numbered:
     def _within(self, start: int) -> Kept:
         """Which records of a chunk no bound drops."""
         kept = np.ones(min(CHUNK, self.total - start), bool)
-        for name, score in self._bounds.items():
-            if score.bound is not None:
-                numbers = self._read(name, start)
-                kept &= numbers >= score.bound if score.better == "high" else numbers <= score.bound
+        for name in self._worst_kept:
+            kept &= self._good(name, start)
         return kept
+
+    def _good(self, name: str, start: int) -> Kept:
+        """Which records of a chunk the bound of a score leaves."""
+        numbers, worst = self._read(name, start), self._worst_kept[name]
+        good: Kept = numbers >= worst if self._bounds[name].better == "high" else numbers <= worst
+        return good
+
+    def worse(self, scores: dict[str, Scores]) -> Iterator[str]:
+        """What each bound would drop alone, for people. scores: those of counts."""
+        for name, worst in self._worst_kept.items():
+            dropped = sum(np.count_nonzero(~self._good(name, start)) for start in self._starts())
+            yield (
+                f"score {name}: {dropped:,} of {self.total:,} records are worse than the bound {worst:g}; "
+                f"98 % of all lie from {scores[name]['low']:.4g} to {scores[name]['high']:.4g}"
+            )
 
     def _starts(self) -> range:
         return range(0, self.total, CHUNK)
@@ -198,7 +212,10 @@ def bound(
         if dropped and rejected:
             for text in records.frames(rejected):
                 dropped.write(text)
-        counts = counted(before, funnel, numbered.counts(marks))
+        scores = numbered.counts(marks)
+        for line in numbered.worse(scores):
+            print(line, file=sys.stderr)
+        counts = counted(before, funnel, scores)
         require_lines(output, counts)
     verify_written(output, counts["lines_out"], kept.sha256)
     for line in dropped_by_half(counts["name"], counts["lines_in"], counts["dropped"]):

@@ -23,6 +23,7 @@ from corpora.text_features import Measured, characters
 from formats import records
 from formats.batches import batches
 from formats.counts import Fetched
+from nmt_frontier.errors import UserError
 from nmt_frontier.files import read_json
 from study import config, score_checks
 
@@ -279,6 +280,16 @@ def test_numbers_at_the_ends_of_what_there_is_have_a_histogram(tmp_path, numbers
     kept, counts, _ = chain(tmp_path, lines, {"quality": {"column": 1, "best": 100}}, 1, rejected=False, sides=1)
     assert len(kept) == 100 == sum(counts["scores"]["quality"]["after"])
     assert sum(counts["scores"]["quality"]["before"]) == 200
+
+
+def test_the_log_says_what_each_bound_drops_alone_even_where_nothing_is_left(tmp_path, capsys):
+    lines = [(f"word number {number}", f"Wort Nummer {number}", f"{number}", f"{number}") for number in range(100)]
+    score = {"first": {"column": 2, "bound": 40}, "second": {"column": 3, "better": "low", "bound": 29}}
+    with pytest.raises(UserError, match="no line is left of 101; dropped 1 invalid_score, 100 low_score"):
+        chain(tmp_path, lines, score, 2)
+    said = capsys.readouterr().err
+    assert "score first: 40 of 100 records are worse than the bound 40; 98 % of all lie from 1 to 98" in said
+    assert "score second: 70 of 100 records are worse than the bound 29; " in said
 
 
 def test_own_scores_come_in_files_and_must_be_as_many(tmp_path):
