@@ -3,18 +3,18 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from corpora.download import CACHE, NoAnswer, Unreachable
 from corpora.settings import Corpus
 from corpora.sources import source_of
-from corpora.sources.place import Copy, Place
+from corpora.sources.addressed import AddressedSource
+from corpora.sources.place import Copy, Place, in_cache
 from corpora.sources.source import languages
 from corpora.sources.stored import StoredSource, mirror_folder
-from formats import records
 from nmt_frontier.errors import UserError
-from nmt_frontier.files import read_json
 
 CHECK_SECONDS = 4.0  # for all addresses of a study
 
@@ -100,15 +100,28 @@ def read_unchecked(study: Study) -> str | None:
     return f"no checksum for {'; '.join(listed)}: {about}" if listed else None
 
 
-def edited(study: Study, raw: Callable[[str], str]) -> Iterator[str]:
-    """A line for each corpus without a checksum whose text on this disk is newer than what was read of it.
+def edited(study: Study, raw: Callable[[str], str], cache: Path = CACHE) -> Iterator[str]:
+    """A line for each corpus with a file on this disk, of text without a checksum or of scores, that is newer than what
+    was read of it.
 
     raw: the path of what is read of a corpus.
     """
+    mirror, pair = mirror_folder(study.mirror), [study.source, study.target]
     for name, entry in study.corpora.items():
-        read = Path(raw(name))
-        if not read.exists() or not unknown_checksums(entry.sha256, languages(entry, [study.source, study.target])):
-            continue
-        texts = [place for place in read_json(records.info(read))["origin"] if Path(place).is_file()]
-        if newer := [text for text in texts if Path(text).stat().st_mtime > read.stat().st_mtime]:
-            yield f"{name}: {newer[0]} is newer than what was read of it; --forcerun {read} has it read again"
+        read, source = Path(raw(name)), source_of(name, entry, pair)
+        if read.exists() and isinstance(source, AddressedSource):
+            files = _unchecked_files(source, mirror, cache)
+            if newer := [file for file in files if file.stat().st_mtime > read.stat().st_mtime]:
+                yield f"{name}: {newer[0]} is newer than what was read of it; --forcerun {read} has it read again"
+
+
+def _unchecked_files(source: AddressedSource[Any], mirror: Path | None, cache: Path) -> list[Path]:
+    """The files of the copy that is read, but for downloads and for texts with checksums; none without such a copy."""
+    with suppress(UserError):
+        for copy in source.copies(mirror):
+            if parts := copy.present(cache):
+                known = [] if unknown_checksums(source.entry.sha256, source.languages) else [None, *source.languages]
+                found = [part for key, of_key in parts.items() if key not in known for part in of_key]
+                downloads = in_cache(found, cache)
+                return [part.path for part in found if part.path not in downloads]
+    return []

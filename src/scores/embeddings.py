@@ -31,8 +31,18 @@ def of_server(settings: EmbeddingsSection) -> Embed:
     assert settings.address
     url = f"{settings.address.rstrip('/')}/embeddings"
     connection = Connection(url, settings.key, settings.concurrency, float(settings.timeout))
+    failed: list[UserError] = []  # so that requests which wait for a worker do not try as long again
 
     def asked(texts: list[str]) -> list[list[float]]:
+        if failed:
+            raise failed[0]
+        try:
+            return answered(texts)
+        except UserError as error:
+            failed.append(error)
+            raise
+
+    def answered(texts: list[str]) -> list[list[float]]:
         body = json.dumps({"model": settings.model, "input": texts, "encoding_format": "float"}).encode()
         status, text, _ = connection.post(body)
         if status != 200:
@@ -58,7 +68,7 @@ def vectors_in(text: str, number: int) -> list[list[float]]:
     except OTHER:
         raise Unreadable(f"no embeddings: {message(text)!r}") from None
     if [each["index"] for each in found] != [*range(number)]:
-        raise Unreadable(f"{len(found)} embeddings of {number} sentences")
+        raise Unreadable(f"{len(found)} embeddings of {number} sentences, or not one `index` for each")
     return vectors
 
 
@@ -93,7 +103,8 @@ def unit(rows: Sequence[Sequence[float]], origin: str) -> Vectors:
     try:
         if len({len(row) for row in rows}) != 1:
             raise UserError(f"{origin}: vectors of different lengths")
-        vectors = np.array([[*map(float, row)] for row in rows], np.float32)
+        with np.errstate(over="ignore"):  # becomes infinite
+            vectors = np.array([[*map(float, row)] for row in rows], np.float32)
     except (ValueError, TypeError, OverflowError):
         raise UserError(f"{origin}: vectors that are no numbers") from None
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

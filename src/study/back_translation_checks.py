@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from corpora.settings import TARGET_ONLY
+from distill.settings import BLANK
 from study.configuration import StudyConfiguration
-from study.systems import ORIGINAL, all_teachers, back_translated, mixture, teacher_key, weights
+from study.systems import ORIGINAL, all_teachers, back_translated, mixture, students, teacher_key, weights
 
 PATH = "back_translation"
 
@@ -19,6 +20,8 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
     else:
         if back.teacher.http:
             yield f"{PATH}.teacher.http: a backward teacher is trained here, or a model in files"
+        if back.tag == BLANK:
+            yield f"{PATH}.tag: {BLANK} is what noise writes for a word; choose another"
         yield from _mixture_problems(config, back.symbols)
     yield from _learning_problems(config, names)
 
@@ -28,6 +31,9 @@ def _mixture_problems(config: StudyConfiguration, symbols: list[str]) -> Iterato
     drawing = [name for name in config.mixtures if back_translated(config, name)]
     if not drawing:
         yield f"{PATH}: no mixture has such a corpus among its weights, so nothing learns from it"
+    learned = {*(each.mixture for each in students(config)), *(each.mixture for each in all_teachers(config).values())}
+    if drawing and not learned.intersection(drawing):
+        yield f"{PATH}: no teacher and no student has {' or '.join(drawing)} as its mixture, so nothing learns from it"
     for name in drawing:
         if symbols and config.mixtures[name].augmentation:
             yield f"mixtures.{name}.augmentation: would change {' and '.join(symbols)}, too; leave one of both out"

@@ -70,6 +70,8 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
         for name in names:
             if name not in known:
                 yield f"scores.{key}: {name!r} is none of the corpora that can be learned from, {', '.join(known)}"
+    if (given_models := section.translation.models) and len({*given_models}) == 1:
+        yield f"scores.translation.models: are both {given_models[0]}; the second one has the other direction"
     if section.model:
         yield from shape_problems("scores.model", section.model)
         yield from training_problems("scores.model.training", section.model.training)

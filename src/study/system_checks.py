@@ -11,6 +11,7 @@ from study.configuration.systems import StudentSection, TeacherSection
 from study.expansion import BATCHES, LENGTHS
 from study.schema import suggestion
 from study.systems import (
+    BACKWARD,
     ENSEMBLES,
     ORIGINS,
     assistants,
@@ -43,7 +44,9 @@ def problems(config: StudyConfiguration) -> Iterator[str]:
     every = (*systems(config), *untrained(config), *filter(None, [backward(config)]))
     names = [system.name for system in every]  # names of folders
     names += [*ENSEMBLES.values()] * (len(config.teachers) > 1)
-    yield from (f"students: two systems have the name {name}" for name in sorted(set(names)) if names.count(name) > 1)
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        reserved = f" (that of back_translation is {BACKWARD})" * (name == BACKWARD)
+        yield f"students: two systems have the name {name}{reserved}"
 
 
 def _teacher_problems(path: str, teacher: TeacherSection) -> Iterator[str]:

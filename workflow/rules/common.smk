@@ -175,7 +175,10 @@ def repeated(dag):
 
 
 def unset_keys(dag):
-    """A line for each teacher that will be asked without its key; what is kept needs none."""
+    """A line for each server that will be asked without its key; what is kept needs none."""
+    if any(job.rule.name == "score_embeddings" for job in dag.needrun_jobs()):
+        if (variable := study.scores.section.embeddings.key) and not os.environ.get(variable):
+            yield f"scores.embeddings.key: {variable} is not set"
     asked = {job.wildcards.teacher for job in dag.needrun_jobs() if job.rule.name == "ask_shard"}
     for name in filter(asked.__contains__, study.teachers.asked):
         variable = study.config.teachers[name].http.key

@@ -55,12 +55,15 @@ class Sqlite(Reader):
                 connection = sqlite3.connect(f"{database.as_uri()}?mode=ro&immutable=1", uri=True)
                 try:
                     result = connection.execute(selection.query or "", selection.parameters or {})
+                    has = len(result.description or ())
+                    if missing := [place for place in selection.scores if int(place) >= has]:
+                        raise UserError(f"{file.name}: no column {missing[0]} (score); the query has {has}, from 0")
                     yield from rows(
                         (self._row(row) for row in result), file, len(selection.languages), len(selection.scores)
                     )
                 finally:
                     connection.close()
-            except (sqlite3.Error, UnicodeDecodeError, IndexError) as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise UserError(f"{file.name}: {error}; mend the query or the file") from error
 
     def _row(self, row: tuple[Any, ...]) -> tuple[Any, ...]:

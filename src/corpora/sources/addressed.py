@@ -84,8 +84,7 @@ class File(AddressedSource[str | dict[str, str]]):
     def nowhere(self, copies: list[Copy], mirror: Path | None, reason: str) -> str:
         missing = {code: places for code, places in copies[0].texts.items() if not places[0].here(Path())}
         code = next(iter(missing or copies[0].texts))
-        of_text = code is None or code in self.languages
-        path = self._path(code or self.languages[0]) if of_text else copies[0].texts[code][0].address
+        path = self._path(code or self.languages[0])
         mirrored = (self.entry.mirror or path).replace(LANGUAGE, str(code))
         searched = f"no {mirror / mirrored} in the mirror" if mirror else "no mirror"
         where = "" if Path(path).expanduser().is_absolute() else f" in {Path.cwd()}"

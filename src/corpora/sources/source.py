@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, TypeVar
 from msgspec.json import encode
 
 from corpora.language_codes import Sides
-from corpora.readers.reader import BROKEN, NO_SIDE, Block, Unread
+from corpora.readers.reader import BROKEN, NO_SCORE, NO_SIDE, Block, Unread
 from corpora.scores import with_numbers
 from corpora.settings import SIDES, TARGET_ONLY, Corpus
 from nmt_frontier.errors import UserError
@@ -99,7 +99,8 @@ class CountedCorpus:
         self.remarks: list[str] = []
         self._expected, self._skipped, self._maximum = entry.lines, entry.skip_lines, entry.max_lines
         share = 0.0 if entry.role in WHOLE_ROLES else entry.invalid_share
-        self._scores = [*entry.carried]
+        carried = ((name, *score.place().items()) for name, score in entry.carried.items())
+        self._scores = [f"{name} ({key} {value})" for name, (key, value), *_ in carried]
         self._allowed = 1.0 if entry.invalid == "drop" else share
 
     def lines(self, text: Text) -> Iterator[bytes]:
@@ -146,10 +147,13 @@ class CountedCorpus:
         broken = sum(self.dropped[reason] for reason in BROKEN)
         if broken > self._allowed * read:
             more = "; ..." * (broken > len(unread.problems))
+            remedy = "name its encoding if it is not UTF-8 (encoding)"
+            if self.dropped[NO_SCORE] > broken / 2:
+                remedy = "name another place of the numbers (score)"
             raise UserError(
                 f"{self.name}: {broken:,} of {read:,} lines cannot be read, more than {self._allowed:.4g} of them "
-                f"(invalid_share): {'; '.join(unread.problems)}{more}; mend the file, name its encoding if it is not "
-                "UTF-8 (encoding), or drop such lines (invalid: drop)"
+                f"(invalid_share): {'; '.join(unread.problems)}{more}; mend the file, {remedy}, "
+                "or drop such lines (invalid: drop)"
             )
 
 

@@ -12,7 +12,7 @@ from corpora.language_codes import means
 from corpora.readers import READERS, by_name
 from corpora.readers.reader import Reader, Selection
 from corpora.readers.text import Lines
-from corpora.sources.place import Copy, LocalFile, Parts, Texts, score_file
+from corpora.sources.place import Copy, LocalFile, Parts, Place, Texts, score_file
 from corpora.sources.source import Address, Source
 from corpora.sources.stored_text import StoredText
 from nmt_frontier.errors import UserError
@@ -83,12 +83,16 @@ def _in_mirror(original: Copy, mirror: Path, attribute: str) -> Copy:
 
 
 def _score_files(source: "StoredSource[Any]", copy: Copy, mirror: Path | None) -> Texts:
-    """Where the scores beside a copy of the text are: in a file of the mirror or elsewhere, or in its archive."""
+    """Where the scores beside a copy of the text are: in a file of the mirror or elsewhere, or in its archive. Raises
+    UserError for a file that is not there."""
     files: Texts = {}
     for name, score in source.entry.carried.items():
         if score.file is not None:
-            mirrored = mirror / score.file if mirror else Path(score.file)
-            files[score_file(name)] = [LocalFile(str(mirrored) if mirrored.is_file() else score.file)]
+            places: list[Place] = [LocalFile(str(folder / score.file)) for folder in (mirror, Path()) if folder]
+            if not (there := [place for place in places if place.here(Path())]):
+                searched = f"in the mirror {mirror} and " * (mirror is not None)
+                raise UserError(f"score.{name}.file: no file {score.file}, searched for {searched}in {Path.cwd()}")
+            files[score_file(name)] = there[:1]
         elif score.member is not None:
             files[score_file(name)] = [replace(copy.places[0], member=score.member)]
     return files

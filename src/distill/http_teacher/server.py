@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import time
 from typing import Any
 
@@ -18,6 +19,7 @@ from nmt_frontier.errors import UserError
 CONNECT_SECONDS = 10
 ATTEMPTS = 10  # beyond the first: no connection, too many requests, an error of the server
 SILENT = 2  # of these, the most after a server that was silent or broke off
+TOLD = 3  # attempts without an answer, after which a line says so
 BACKOFF_SECONDS = 0.5  # doubled before each further attempt, unless the server says how long to wait
 LONGEST_WAIT = 600  # seconds that a server may ask for
 WORTH_RETRYING = (408, 429, 500, 502, 503, 504, 529)
@@ -28,9 +30,9 @@ MOST_TOKENS = 2**53  # that a server may say that it has counted
 OTHER = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # a document that the API does not have
 GOES_ON = "answers so far are kept, the same command goes on"
 REMEDIES = {
-    401: "; the variable that http.key names must have a valid key",
+    401: "; the variable that `key` names must have a valid key",
     403: "; the key may not use this model",
-    404: "; see http.address and http.model",
+    404: "; see `address` and `model`",
 }
 MAYBE_BILLED = (ReadTimeoutError, ProtocolError)  # the server may have worked, and may count it
 
@@ -48,7 +50,15 @@ class Unreadable(Exception):  # noqa: N818 (an answer, which is asked for again)
 
 
 class _Retries(Retry):
-    """For servers whose Retry-After is none that HTTP has, such as 0.5: as if they had said nothing."""
+    """Says that it tries again. Servers whose Retry-After is none that HTTP has, such as 0.5, have said nothing."""
+
+    def increment(self, *args: Any, **kwargs: Any) -> "_Retries":
+        after = super().increment(*args, **kwargs)
+        if len(after.history) == TOLD:
+            error, response, pool = (kwargs.get(key) for key in ("error", "response", "_pool"))
+            reason = f"HTTP {response.status}" if response else type(error).__name__
+            print(f"{pool and pool.host}: {reason}, {TOLD} times; goes on trying", file=sys.stderr)
+        return after
 
     def parse_retry_after(self, retry_after: str) -> float:
         try:
@@ -121,9 +131,9 @@ def key(variable: str | None) -> str:
     if variable is None:
         return ""
     if not (value := os.environ.get(variable, "").strip()):
-        raise UserError(f"http.key: the environment variable {variable} is not set; it must have the server's key")
+        raise UserError(f"the environment variable {variable} is not set; it must have the server's key (`key`)")
     if not (value.isascii() and value.isprintable()):
-        raise UserError(f"http.key: the environment variable {variable} has characters that no header may have")
+        raise UserError(f"the environment variable {variable} has characters that no header may have (`key`)")
     return value
 
 

@@ -17,6 +17,7 @@ from corpora.readers.reader import Input, Unread
 from corpora.readers.tables import Csv, Jsonl, objects, texts_in
 from corpora.readers.text import Tsv
 from corpora.scores import number_in
+from corpora.settings import OWN_SCORES
 from study.new.contents import FIRST_LINES, first_lines, table_rows, unpacked
 from study.new.pairing import FoundCorpus, shown
 
@@ -42,8 +43,13 @@ def carried(corpus: FoundCorpus, pair: list[str]) -> list[Carried]:
     """The likely scores of a training text, by its first lines."""
     if not corpus.trains:
         return []
-    found = [*_inside(corpus, pair), *_beside(corpus)]
-    return [each for each in (_carried(*one) for one in found) if each]
+    found = (_carried(*one) for one in (*_inside(corpus, pair), *_beside(corpus)))
+    scores: dict[str, Carried] = {}
+    for each in filter(None, found):  # names that a study may have: distinct, and none of those that it computes
+        names = (each.name, *(f"{each.name}-{number}" for number in range(2, len(scores) + 3)))
+        name = next(name for name in names if name not in scores and name not in OWN_SCORES)
+        scores[name] = each._replace(name=name)
+    return [*scores.values()]
 
 
 def _carried(name: str, place: Place, cells: list[object]) -> Carried | None:

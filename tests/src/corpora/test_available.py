@@ -51,25 +51,37 @@ def test_available_knows_the_cache(server, tmp_path):
     assert available(study, tmp_path / "other", names=[]) == ([], [])
 
 
-def test_a_text_that_was_edited_after_it_was_read_is_named_if_no_checksum_guards_it(tmp_path):
-    text, read = tmp_path / "own.en", tmp_path / "own.tsv.zst"
-    text.write_text("a\n")
+def test_what_was_edited_after_it_was_read_is_named_if_no_checksum_guards_it(tmp_path):
+    mirror, read = mirrored(tmp_path / "mirror"), tmp_path / "own.tsv.zst"
+    (mirror / "x.laser").write_text("1\n")
+    scored = corpus(score={"laser": {"file": "x.laser"}})
     corpora = {
-        "own": corpus(str(tmp_path / "own.{lang}"), sha256=None),
-        "checked": corpus(str(tmp_path / "own.{lang}")),
+        "own": corpus(sha256=None),
+        "checked": corpus(),
+        "scored": scored,
+        "unread": scored,
+        "gone": corpus("gone", sha256=None),
+        "half": corpus(sha256={"de": "0" * 64}),
+        "loaded": corpus("no/{lang}", [f"{NOWHERE}/off.{{lang}}"], sha256=None),
     }
-    raw = {"own": str(read), "checked": str(read), "unread": str(tmp_path / "no.tsv.zst")}
-    study = of(corpora | {"unread": corpora["own"]})
+    raw = dict.fromkeys(corpora, str(read)) | {"unread": str(tmp_path / "no.tsv.zst")}
     read.touch()
-    (tmp_path / "own.json").write_text(
-        json.dumps({"origin": ["https://x/own.en", str(text), str(tmp_path / "gone.de")]})
-    )
-    for edit, named in ((-1, []), (1, ["own"])):
-        seconds = read.stat().st_mtime + edit
-        os.utime(text, (seconds, seconds))
-        lines = [*edited(study, raw.__getitem__)]
+    changed = {None: [], "x.en.gz": ["own", "half"], "x.laser": ["scored"]}
+    for name, named in changed.items():
+        for file in mirror.iterdir():
+            seconds = read.stat().st_mtime + (1 if file.name == name else -1)
+            os.utime(file, (seconds, seconds))
+        lines = [*edited(of(corpora, str(mirror)), raw.__getitem__, tmp_path / "cache")]
         assert [line.split(":")[0] for line in lines] == named
-    assert lines == [f"own: {text} is newer than what was read of it; --forcerun {read} has it read again"]
+    text = f"{mirror / 'x.laser'} is newer than what was read of it; --forcerun {read} has it read again"
+    assert lines == [f"scored: {text}"]
+
+
+def test_scores_that_are_missing_are_named_and_not_the_text(tmp_path):
+    mirrored(tmp_path)
+    asked = corpus(url=[f"{NOWHERE}/off.{{lang}}"], score={"laser": {"file": "no.laser"}})
+    (line,), unchecked = available(of({"x": asked}, str(tmp_path)), tmp_path / "cache")
+    assert not unchecked and line.startswith("x: score.laser.file: no file no.laser, searched for in the mirror ")
 
 
 def test_sixty_corpora_without_a_network_are_checked_in_time(tmp_path, monkeypatch):

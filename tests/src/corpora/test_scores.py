@@ -112,7 +112,8 @@ def test_scores_of_a_database(tmp_path):
         database.executemany("insert into pairs values (?, ?, ?, ?)", rows)
     asked = {"file": "x.db", "query": "select en, de, number, laser from pairs"}
     assert fetched(tmp_path, **asked, score={"quality": {"column": 3}})[0] == SCORED
-    assert "mend the query" in fails(tmp_path, **asked, score={"quality": {"column": 4}})
+    problem = "x.db: no column 4 (score); the query has 4, from 0"
+    assert problem in fails(tmp_path, **asked, score={"quality": {"column": 4}})
 
 
 def test_scores_in_a_file_beside_the_text(tmp_path):
@@ -124,7 +125,7 @@ def test_scores_in_a_file_beside_the_text(tmp_path):
     (tmp_path / "x.scores").write_text(lines[:-1].rpartition("\n")[0] + "\n")
     assert "6 of en, 6 of de, 5 of the score quality" in fails(tmp_path, **source, score=beside)
     (tmp_path / "x.scores").unlink()
-    assert "x.scores" in fails(tmp_path, **source, score=beside)
+    assert "score.quality.file: no file x.scores, searched for in " in fails(tmp_path, **source, score=beside)
 
 
 def test_scores_in_the_archive_of_the_text_stand_behind_those_of_its_columns(tmp_path):
@@ -143,8 +144,8 @@ def test_a_record_without_a_number_is_dropped_and_counted(tmp_path):
     found, provenance = fetched(tmp_path, **asked, invalid_share=0.4)
     assert found == SCORED and provenance.dropped == {"invalid_score": 3}
     assert provenance.samples["invalid_score"][:2] == [
-        ("record 7: score quality: 'high' is no number", "A cat."),
-        ("record 8: score quality: is missing", "A cow."),
+        ("record 7: score quality (column 2): 'high' is no number", "A cat."),
+        ("record 8: score quality (column 2): is missing", "A cow."),
     ]
     assert "3 of 9 lines cannot be read" in fails(tmp_path, **asked)
 
@@ -160,6 +161,9 @@ def test_a_column_that_is_not_there(tmp_path):
     (tmp_path / "x.tsv").write_text(FILES["plain.tsv"][0])
     assert "x.tsv: no column 3 (score)" in fails(tmp_path, file="x.tsv", score={"quality": {"column": 3}})
     assert "x.tsv: no column laser (score)" in fails(tmp_path, file="x.tsv", score={"quality": {"column": "laser"}})
+    (tmp_path / "x.jsonl").write_text(FILES["flat.jsonl"][0])  # of which each line may have other keys
+    refused = fails(tmp_path, file="x.jsonl", score={"quality": {"column": "none"}})
+    assert "score quality (column none): is missing" in refused and "name another place of the numbers" in refused
 
 
 # The n-th key

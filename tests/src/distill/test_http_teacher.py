@@ -139,7 +139,7 @@ def test_answers_that_are_never_whole_end_the_job(model, tmp_path):
     assert [decoded(line) for line in (tmp_path / "llm.jsonl").read_bytes().splitlines(True)]
 
 
-@pytest.mark.parametrize("status, told", [("401", "must have a valid key"), ("404", "http.model"), ("301", "HTTP 301")])
+@pytest.mark.parametrize("status, told", [("401", "must have a valid key"), ("404", "`address`"), ("301", "HTTP 301")])
 def test_an_error_of_every_request_is_one_line_without_the_key(status, told, model, tmp_path, monkeypatch):
     monkeypatch.setenv("LLM_KEY", f" {KEY}\n")
     model.fault = lambda text, times: status

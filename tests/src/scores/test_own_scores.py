@@ -239,9 +239,21 @@ def test_vectors_of_a_server_are_in_the_order_of_the_sentences(address, monkeypa
     assert len(Words.seen) == 4 and all(body["model"] == "m" for *_, body in Words.seen)
 
 
+def test_a_server_that_is_down_is_asked_by_each_worker_once_and_a_line_says_so(address, monkeypatch, capsys):
+    monkeypatch.setattr(server, "BACKOFF_SECONDS", 0.01)
+    monkeypatch.setattr(server, "ATTEMPTS", 3)
+    Words.broken = [(503, {"error": "down"})] * 1000
+    settings = EmbeddingsSection(address=address, model="m", batch=1, concurrency=2)
+    with pytest.raises(UserError, match="HTTP 503: down; answers so far are kept"):
+        embeddings.of_server(settings)(SENTENCES * 20)
+    assert len(Words.seen) <= 2 * (1 + 3) + 4  # the second one may have begun another
+    assert "127.0.0.1: HTTP 503, 3 times; goes on trying" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("answers", "problem"),
     [
+        ([(200, {"data": [{"index": 0, "embedding": [1.0]}] * 5})], "or not one `index` for each"),
         ([(200, {"data": []})], "0 embeddings of 5 sentences"),
         ([(200, {"no": 1})], "no embeddings"),
         ([(400, {"error": {"message": "too long"}})], "HTTP 400: too long"),

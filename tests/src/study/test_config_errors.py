@@ -60,6 +60,8 @@ def test_bpe_has_no_probabilities_to_sample_by(tmp_path):
     ("key", "value", "message"),
     [
         ("mixtures.back", None, "back_translation: no mixture has such a corpus among its weights, so nothing learns"),
+        ("teachers.teacher.mixture", None,
+         "back_translation: no teacher and no student has back as its mixture, so nothing learns from it"),
         ("mixtures.distilled.weights", {"x": 1}, "weights.x: is not a corpus with the role train or monolingual"),
         ("mixtures.back.augmentation", {"both_sides": {"url": 0.1}},
          "mixtures.back.augmentation: would change <BT> and <mask>, too; leave one of both out"),
@@ -71,12 +73,13 @@ def test_bpe_has_no_probabilities_to_sample_by(tmp_path):
         ("back_translation.teacher", {"shape": "marian-smal"}, "back_translation.teacher.shape: unknown shape"),
         ("back_translation.tag", "<B T>", "back_translation.tag: '<B T>' does not have the form"),
         ("back_translation.tag", "<s>", "back_translation.tag: "),
+        ("back_translation.tag", "<mask>", "back_translation.tag: <mask> is what noise writes for a word"),
         ("back_translation.noise", {"delete": 2}, "back_translation.noise.delete: 2 is greater than the maximum of 1"),
         ("distillation.engine", "ctranslate2", "back_translation.sampling: CTranslate2 draws no samples here: "),
         ("mixtures.original.augmentation", {"both_sides": {"url": 0.1}, "places": "aligned"},
          "mixtures.original.augmentation.places: aligned needs translations by backward, trained on this mixture"),
         ("vocabulary.of", "back", "vocabulary.of: back is made by backward, which splits text with this vocabulary"),
-        ("students.backward", {"shape": "marian-small"}, "two systems have the name backward"),
+        ("students.backward", {"shape": "marian-small"}, "name backward (that of back_translation is backward)"),
     ],
 )  # fmt: skip
 def test_mistakes_in_back_translation(tmp_path, key, value, message):

@@ -599,7 +599,16 @@ def test_columns_and_files_of_numbers_are_told_as_scores(tmp_path, capsys):
         for number, (english, french) in enumerate(zip(ENGLISH, FRENCH, strict=True))
     ]
     objects = [
-        json.dumps({"translation": {"en": english, "fr": french}, "laser": 1 + number / 9000, "year": 1990})
+        json.dumps(
+            {
+                "translation": {"en": english, "fr": french},
+                "laser": 1 + number / 9000,
+                "year": 1990,
+                "alignment": -5.5,
+                "la ser": 0.5,
+                "la-ser": 0.25,
+            }
+        )
         for number, (english, french) in enumerate(zip(ENGLISH, FRENCH, strict=True))
     ]
     units = tmx(zip(ENGLISH, FRENCH, strict=True)).replace(
@@ -611,13 +620,21 @@ def test_columns_and_files_of_numbers_are_told_as_scores(tmp_path, capsys):
     assert {line.partition(";")[0] for line in told} == {
         "table: column 3 has numbers from 0 to 71.29",
         "data: column laser has numbers from 1 to 1.055",
+        "data: column alignment has numbers from -5.5 to -5.5",
+        "data: column la ser has numbers from 0.5 to 0.5",
+        "data: column la-ser has numbers from 0.25 to 0.25",
         "memory: property score bicleaner has numbers from 0.75 to 0.75",
         "talk: file data/talk.scores has numbers from 0 to 62.38",
     }
     assert all(study["corpora"][name].get("score") is None for name in ("table", "data", "memory", "talk"))
     examples = re.findall(r"    #(score: .*?) #", (tmp_path / "configs/en-fr.yaml").read_text())
     assert [yaml.safe_load(example)["score"] for example in examples] == [
-        {"laser": {"column": "laser"}},
+        {
+            "laser": {"column": "laser"},
+            "alignment-2": {"column": "alignment"},
+            "la-ser": {"column": "la ser"},
+            "la-ser-2": {"column": "la-ser"},
+        },
         {"score-bicleaner": {"property": "score bicleaner"}},
         {"column-3": {"column": 3}},
         {"scores": {"file": "data/talk.scores"}},

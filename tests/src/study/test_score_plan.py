@@ -172,6 +172,10 @@ def test_models_of_scores_are_estimated_as_all_trainings_are():
             "scores.domain.near: 'captions' is none of the corpora",
         ),
         (
+            changed(scores=SCORED["scores"] | {"translation": {"models": ["a", "a"]}}),
+            "scores.translation.models: are both a; the second one has the other direction",
+        ),
+        (
             changed(scores=SCORED["scores"] | {"embeddings": {"address": "http://a", "command": "b"}}),
             "scores.embeddings: needs either address or command; it has both",
         ),
