@@ -31,12 +31,17 @@ def _mixture_problems(config: StudyConfiguration, symbols: list[str]) -> Iterato
     drawing = [name for name in config.mixtures if back_translated(config, name)]
     if not drawing:
         yield f"{PATH}: no mixture has such a corpus among its weights, so nothing learns from it"
-    learned = {*(each.mixture for each in students(config)), *(each.mixture for each in all_teachers(config).values())}
-    if drawing and not learned.intersection(drawing):
-        yield f"{PATH}: no teacher and no student has {' or '.join(drawing)} as its mixture, so nothing learns from it"
     for name in drawing:
         if symbols and config.mixtures[name].augmentation:
             yield f"mixtures.{name}.augmentation: would change {' and '.join(symbols)}, too; leave one of both out"
+
+
+def warnings(config: StudyConfiguration) -> Iterator[str]:
+    """A line where no model learns from back-translations, which are then not made."""
+    drawing = [name for name in config.mixtures if back_translated(config, name)]
+    learned = {*(each.mixture for each in students(config)), *(each.mixture for each in all_teachers(config).values())}
+    if drawing and not learned.intersection(drawing):
+        yield f"{PATH}: no teacher and no student has the mixture {' or '.join(drawing)}, so nothing is translated"
 
 
 def _learning_problems(config: StudyConfiguration, names: list[str]) -> Iterator[str]:

@@ -58,9 +58,11 @@ def test_a_backward_teacher_may_come_from_elsewhere(tmp_path):
     changes = f"corpora: {{german: {german}}}\nback_translation: {back}\nmixtures: {mixtures}\n"
     run = dry_run("-p", "--configfile", extended(tmp_path, OFFLINE, changes), cwd=tmp_path)
     assert "import_teacher" not in planned(run) and "model is not there: backward: no /there" in run.stderr
+    assert "no teacher and no student has the mixture back, so nothing is translated" in run.stderr
     students = "students: {deep: {mixtures: [distilled, back]}}"
     run = dry_run("-p", "--configfile", extended(tmp_path, OFFLINE, changes + students), cwd=tmp_path)
     assert planned(run)["import_teacher"] == planned(run)["gather_back_translation"] == 1
+    assert "so nothing is translated" not in run.stderr
     (call,) = {*re.findall(r"distill.translate (.*?) --input \S*german\S* --shard 1/", run.stdout)}
     assert '"languages": ["de", "en"]' in call and "/there/model" in call
     assert "systems/backward/imported/" in run.stdout and "train_backward_teacher" not in planned(run)

@@ -15,7 +15,7 @@ from corpora.availability import available, edited, read_unchecked
 from experiments import table_rows
 from findings import metrics
 from snakemake.exceptions import WorkflowError
-from study import machine_checks, precision, rates, system_checks
+from study import back_translation_checks, machine_checks, precision, rates, system_checks
 from study.config import read
 from study.estimate import estimate
 from study.systems import BACKWARD, absent_models
@@ -156,8 +156,9 @@ if workflow.is_main_process:  # not in the jobs, which read this file too
         print(line, file=sys.stderr)
     for line in absent_metrics():
         print(f"not there: {line}", file=sys.stderr)
-    for line in (*precision.warnings(study.config), *system_checks.warnings(study.config)):
-        print(line, file=sys.stderr)
+    for checks in precision, system_checks, back_translation_checks:
+        for line in checks.warnings(study.config):
+            print(line, file=sys.stderr)
     if line := read_unchecked(study.config):
         print(line, file=sys.stderr)
     for line in edited(study.config, study.paths.raw):

@@ -60,8 +60,6 @@ def test_bpe_has_no_probabilities_to_sample_by(tmp_path):
     ("key", "value", "message"),
     [
         ("mixtures.back", None, "back_translation: no mixture has such a corpus among its weights, so nothing learns"),
-        ("teachers.teacher.mixture", None,
-         "back_translation: no teacher and no student has back as its mixture, so nothing learns from it"),
         ("mixtures.distilled.weights", {"x": 1}, "weights.x: is not a corpus with the role train or monolingual"),
         ("mixtures.back.augmentation", {"both_sides": {"url": 0.1}},
          "mixtures.back.augmentation: would change <BT> and <mask>, too; leave one of both out"),
