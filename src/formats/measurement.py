@@ -253,6 +253,18 @@ def write(path: Path, measurements: Iterable[Measurement]) -> None:
     write_json(path, [measurement.as_json() for measurement in measurements])
 
 
+def brief(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a record in JSON without what reading them fills in: defaults, and both ends of a single run."""
+    defaults = {column.name: column.default for column in columns() if not column.required}
+
+    def is_filled_in(name: str) -> bool:
+        middle = name.removesuffix("_min").removesuffix("_max")
+        alike = middle != name and values[name] == values.get(middle)
+        return name in defaults and (values[name] == defaults[name] or alike)
+
+    return {name: value for name, value in values.items() if not is_filled_in(name)}
+
+
 def header(measurements: Iterable[Measurement]) -> list[str]:
     """The columns of a study's CSV: without fields of the speed tables, and of COMET if no record has them."""
     left_out = (

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from formats.measurement import brief
 from nmt_frontier.command_line import there
 from nmt_frontier.errors import UserError, command
 from nmt_frontier.files import read_json, write_text
@@ -39,7 +40,10 @@ def found(study: Path) -> Iterator[tuple[str, Any]]:
     """Path and content of each JSON file to keep; those of report/ are kept beside the others."""
     for pattern in KEPT:
         for path in sorted(study.glob(pattern)):
-            yield str(path.relative_to(study)).removeprefix("report/"), read_json(path)
+            content = read_json(path)
+            if path.name == MEASUREMENTS:
+                content = [*map(brief, content)]
+            yield str(path.relative_to(study)).removeprefix("report/"), content
     page = study / "report/page.json"
     about = read_json(page) if page.exists() else without_page(study)
     if not page.exists():

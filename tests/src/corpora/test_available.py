@@ -15,6 +15,7 @@ from web import NOWHERE
 
 from corpora import availability, download
 from corpora.availability import available, edited
+from corpora.sources.addressed import WebFile
 from study import config
 
 STUDY = {"source": "en", "target": "de", "mirror": None}
@@ -65,7 +66,12 @@ def test_what_was_edited_after_it_was_read_is_named_if_no_checksum_guards_it(tmp
         "loaded": corpus("no/{lang}", [f"{NOWHERE}/off.{{lang}}"], sha256=None),
     }
     raw = dict.fromkeys(corpora, str(read)) | {"unread": str(tmp_path / "no.tsv.zst")}
+    for code in ("en", "de"):  # a download, newer than what was read of it
+        path = WebFile(f"{NOWHERE}/off.{code}").path(tmp_path / "cache")
+        path.parent.mkdir(parents=True)
+        path.touch()
     read.touch()
+    os.utime(read, (path.stat().st_mtime - 9, path.stat().st_mtime - 9))
     changed = {None: [], "x.en.gz": ["own", "half"], "x.laser": ["scored"]}
     for name, named in changed.items():
         for file in mirror.iterdir():
